@@ -14,17 +14,17 @@ namespace qconform::backend {
 namespace {
 
 const std::vector<std::string>& words() {
-  static const std::vector<std::string> all{"bwrap",      "--ro-bind",   "/",         "/",          "--dev",
-                                            "/dev",       "--proc",      "/proc",     "--tmpfs",    "/var/tmp",
-                                            "--setenv",   "TMPDIR",      "/var/tmp",  "--unshare-all",
-                                            "--cap-drop", "ALL",         "--new-session", "--die-with-parent", "--"};
+  static const std::vector<std::string> all{
+      "bwrap",         "--ro-bind",         "/",        "/",      "--dev",    "/dev",          "--proc",     "/proc",
+      "--tmpfs",       "/var/tmp",          "--setenv", "TMPDIR", "/var/tmp", "--unshare-all", "--cap-drop", "ALL",
+      "--new-session", "--die-with-parent", "--"};
   return all;
 }
 
-// What keeps it from working here; empty where nothing does.
+// Says why bubblewrap does not work here; empty where it does.
 Result<std::string> fault() {
-  QCONFORM_ASSIGN(const auto trial, ChildProcess::start(fmt::format("{} true", fmt::join(words(), " ")),
-                                                        ChildProcess::Output::logged));
+  QCONFORM_ASSIGN(const auto trial,
+                  ChildProcess::start(fmt::format("{} true", fmt::join(words(), " ")), ChildProcess::Output::logged));
   while (!trial->status()) {
     std::string_view nothing;
     std::string received;
@@ -41,7 +41,8 @@ Result<std::vector<std::string>> confining_words() {
   static const Result<std::string> found = fault();
   QCONFORM_TRY(found);
   if (found->empty()) return words();
-  return fail("--isolation", "confined needs bubblewrap (apt-get install bubblewrap), and namespaces for it: " + *found);
+  return fail("--isolation",
+              "confined needs bubblewrap (apt-get install bubblewrap), and namespaces for it: " + *found);
 }
 
 }  // namespace qconform::backend

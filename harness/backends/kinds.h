@@ -67,7 +67,7 @@ inline constexpr std::string_view kFused = "fused";
 /// inside a library may rely on its caller for that, and its answers to them mean nothing.
 [[nodiscard]] std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner, std::string name);
 
-/// The same backend by the name that reports give it (short_name()), with `what` as BackendInfo::specification.
+/// Gives `inner` the name that reports use (short_name()), with `what` as BackendInfo::specification.
 [[nodiscard]] std::unique_ptr<Backend> named(std::unique_ptr<Backend> inner, const Specification& what);
 
 using OpenSibling = std::function<Result<std::unique_ptr<Backend>>(const std::string& name)>;

@@ -44,7 +44,7 @@ class Remote final : public PreparedCase {
   const Case& test_case_;
 };
 
-// What may have ended a process from outside, in words; empty where it seems to be its own doing.
+// Names the signal from outside, or the stall, that may have ended a process; empty where it ended itself.
 std::string doubt_about(const Outcome& outcome) {
   if (std::holds_alternative<outcome::TimedOut>(outcome)) return "no answer in time";
   const auto* crash = std::get_if<outcome::Crashed>(&outcome);

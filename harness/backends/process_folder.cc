@@ -69,7 +69,6 @@ class FolderBackend final : public ProcessBackend {
     info_.version = "of unknown version";
   }
 
-
  private:
   void begin_run(const Case& test_case) override { refused_ = begin(test_case); }
   [[nodiscard]] Outcome end_run() override {

@@ -45,7 +45,8 @@ std::string without_waiting_shell(const std::string& command) {
   return (compound || sets_variables ? "" : "exec ") + command;
 }
 
-[[noreturn]] void become(const std::string& command, const std::vector<Variable>& environment, const CommandEnds& ends) {
+[[noreturn]] void become(const std::string& command, const std::vector<Variable>& environment,
+                         const CommandEnds& ends) {
   (void)dup2(ends.input, STDIN_FILENO);
   (void)dup2(ends.output, STDOUT_FILENO);
   (void)dup2(ends.errors, STDERR_FILENO);
@@ -138,8 +139,8 @@ void ChildProcess::read_log() {
 
 void ChildProcess::exchange(std::string_view& to_send, std::string& received, std::chrono::milliseconds patience) {
   // Closed ones are -1, which poll passes over.
-  std::array<pollfd, 4> ends{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}, pollfd{process_.end_file(), POLLIN, 0},
-                             pollfd{to_send.empty() ? -1 : input_, POLLOUT, 0}};
+  std::array<pollfd, 4> ends{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0},
+                             pollfd{process_.end_file(), POLLIN, 0}, pollfd{to_send.empty() ? -1 : input_, POLLOUT, 0}};
   (void)poll(ends.data(), ends.size(), static_cast<int>(patience.count()));
   write(to_send);
   // First the status: what was written before it is then there to be read.
@@ -149,7 +150,8 @@ void ChildProcess::exchange(std::string_view& to_send, std::string& received, st
 }
 
 std::int64_t ChildProcess::resident() const {
-  return (process_.is_running() ? resident_of(process_.id()) + resident_below(process_.id()) : 0) + (counted_ > 0 ? resident_of(counted_) + resident_below(counted_) : 0);
+  return (process_.is_running() ? resident_of(process_.id()) + resident_below(process_.id()) : 0) +
+         (counted_ > 0 ? resident_of(counted_) + resident_below(counted_) : 0);
 }
 
 const std::string& ChildProcess::log() {

@@ -62,8 +62,9 @@ class ForkedProcess {
   Descriptor report_;  ///< from the guard: the status of the child
 };
 
-/// Makes this process the program `words`, found by PATH, whose stdin is empty, whose stdout and stderr go to `log`, and
-/// which inherits `files` and no others: for the work of a fork. Where there is no such program, says so and exits with status 127.
+/// Makes this process the program `words`, found by PATH, whose stdin is empty, whose stdout and stderr go to `log`,
+/// and which inherits `files` and no others: for the work of a fork. Where there is no such program, says so and exits
+/// with status 127.
 [[noreturn]] void become_program(std::vector<std::string> words, std::span<const int> files, int log);
 
 struct ForkLimits {

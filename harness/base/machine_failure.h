@@ -15,8 +15,7 @@ namespace qconform {
 class MachineFailure final : public std::runtime_error {
  public:
   /// `error`: as errno has it.
-  MachineFailure(const std::string& what, int error)
-      : std::runtime_error(what + ": " + machine_reason(error)) {}
+  MachineFailure(const std::string& what, int error) : std::runtime_error(what + ": " + machine_reason(error)) {}
 };
 
 }  // namespace qconform

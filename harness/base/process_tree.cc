@@ -117,7 +117,8 @@ std::int64_t memory_files_of(pid_t process, std::span<const int> known) {
   for_numbers_in(folder, [&](int number) {
     const std::string path = folder + std::to_string(number);
     char target[16] = {};
-    if (readlink(path.c_str(), target, sizeof target - 1) < 0 || !std::string_view(target).starts_with("/memfd:")) return;
+    if (readlink(path.c_str(), target, sizeof target - 1) < 0 || !std::string_view(target).starts_with("/memfd:"))
+      return;
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return;
     if (std::find(counted.begin(), counted.end(), status.st_ino) != counted.end()) return;

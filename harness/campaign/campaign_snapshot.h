@@ -27,7 +27,7 @@ struct CampaignSnapshot {
   Identity identity;
   CampaignAggregate aggregate;
   CampaignResult result;
-  CaseAt case_at;  ///< for the aggregate's failures and rows
+  CaseAt case_at;                   ///< for the aggregate's failures and rows
   std::optional<Error> fault = {};  ///< what ended the campaign before its time; the rest is what was done till then
 };
 

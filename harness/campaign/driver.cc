@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "harness/campaign/background_reporter.h"
 #include "harness/base/machine_failure.h"
+#include "harness/campaign/background_reporter.h"
 #include "harness/campaign/run_log.h"
 
 namespace qconform::campaign {

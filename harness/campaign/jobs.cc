@@ -27,8 +27,8 @@
 namespace qconform::campaign {
 namespace {
 
-// The messages in the pipes between a campaign and its jobs. Both ends are the same program, but what a backend does in a
-// job may reach the pipe too: each message says what it is and carries a checksum.
+// The messages in the pipes between a campaign and its jobs. Both ends are the same program, but what a backend does in
+// a job may reach the pipe too: each message says what it is and carries a checksum.
 struct BlockCommand {
   std::uint64_t block = 0;
   std::uint64_t cases = 0;

@@ -171,7 +171,9 @@ Result<void> JournalStore::commit(std::string& remark) {
 Result<void> JournalStore::write_again() {
   std::error_code error;
   fs::create_directories(path_.parent_path(), error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {} again: {}", path_.parent_path().string(), error.message()));
+  if (error)
+    return fail("--out",
+                fmt::format("cannot make the folder {} again: {}", path_.parent_path().string(), error.message()));
   QCONFORM_TRY(journal_.open(path_));
   pending_.clear();
   return compact();

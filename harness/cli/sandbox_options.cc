@@ -26,9 +26,10 @@ void add_valid_only_option(CLI::App& command, SandboxOptions& options) {
 
 void add_sandbox_options(CLI::App& command, SandboxOptions& options) {
   command
-      .add_option("--isolation", options.which,
-                  "Backends that run in worker processes, in guarded memory: third-party, all or none; confined: third-party "
-                  "ones in namespaces of their own too, without network and with read-only files (bubblewrap)")
+      .add_option(
+          "--isolation", options.which,
+          "Backends that run in worker processes, in guarded memory: third-party, all or none; confined: third-party "
+          "ones in namespaces of their own too, without network and with read-only files (bubblewrap)")
       ->capture_default_str();
   command.add_option("--timeout", options.timeout, "Seconds that a worker may take for one run of a case")
       ->capture_default_str();
@@ -80,8 +81,7 @@ Result<backend::SandboxPolicy> chosen_sandbox(const SandboxOptions& options) {
   } else if (options.which == "confined") {
     policy.confined = true;
   } else if (options.which != "third-party") {
-    return fail("--isolation",
-                fmt::format("expected third-party, all, confined or none, got \"{}\"", options.which));
+    return fail("--isolation", fmt::format("expected third-party, all, confined or none, got \"{}\"", options.which));
   }
   if (!(options.timeout > 0 && options.timeout <= kLongest)) {
     return fail("--timeout", fmt::format("expected seconds above 0 and up to {}, got {}", kLongest, options.timeout));

@@ -127,8 +127,8 @@ struct Outcome : outcome::Any {
   bool of_neighbour = false;
   std::optional<OnOtherInput> on_other_input;
   std::optional<AnswerElsewhere> elsewhere;  ///< of a refusal
-  /// How an earlier run of the case ended, which was not the backend's doing as far as could be seen: "ended by SIGKILL".
-  /// The outcome is that of a second run. Empty where there was no such run.
+  /// How an earlier run of the case ended, which was not the backend's doing as far as could be seen: "ended by
+  /// SIGKILL". The outcome is that of a second run. Empty where there was no such run.
   std::string lost;
   /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
   /// backends in worker processes only.

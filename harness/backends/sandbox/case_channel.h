@@ -34,8 +34,8 @@ class CaseChannel {
   /// own channel, and cannot reach those of others. Throws MachineFailure where the system has no memory or no more
   /// files.
   explicit CaseChannel(std::size_t slot_bytes = kUsualSlotBytes);
-  /// Maps the file of the other process, and closes it: what writes to strange descriptors does not reach it. Throws runtime_error where it is not a channel, or has the layout of another
-  /// program.
+  /// Maps the file of the other process, and closes it: what writes to strange descriptors does not reach it. Throws
+  /// runtime_error where it is not a channel, or has the layout of another program.
   [[nodiscard]] static CaseChannel of_file(int file) { return CaseChannel(file, Inherited{}); }
   CaseChannel(const CaseChannel&) = delete;
   CaseChannel& operator=(const CaseChannel&) = delete;
@@ -124,7 +124,7 @@ class CaseChannel {
   /// Behind the control block lie the small slots of requests, those of answers, and the large ones likewise.
   enum Direction : std::size_t { kRequests = 0, kAnswers = 1 };
 
-  /// Of a message and the request that it belongs to.
+  /// A checksum of the message and of the number of its request.
   [[nodiscard]] static std::uint64_t check_of(std::uint32_t number, std::span<const std::byte> bytes);
   void map(std::size_t bytes);
   [[nodiscard]] std::size_t bytes_mapped() const;

@@ -104,8 +104,8 @@ inline void fill_to_edge(std::byte* to, std::byte value, std::size_t size) {
   return difference == 0;
 }
 
-/// A flag in memory that another process may write anything to: every byte but 0 means true, where a bool of such a byte
-/// is none.
+/// A flag in memory that another process may write anything to: every byte but 0 means true, where a bool of such a
+/// byte is none.
 class SharedFlag {
  public:
   SharedFlag() = default;
@@ -122,15 +122,15 @@ class SharedFlag {
 /// What the signal handler of a worker writes before the worker dies.
 struct LastWords {
   std::atomic<int> signal = 0;
-  SharedFlag of_neighbour;                  ///< a node with other values than the case's was running
-  SharedFlag out_of_memory;                 ///< an allocation failed, or little was left to allocate
-  std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or one of these
-  std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end
+  SharedFlag of_neighbour;               ///< a node with other values than the case's was running
+  SharedFlag out_of_memory;              ///< an allocation failed, or little was left to allocate
+  std::atomic<int> slot = kNoSlot;       ///< guarded memory that was left: an input's position, or one of these
+  std::atomic<std::int64_t> offset = 0;  ///< bytes from the nearest end
   SharedFlag before;
   SharedFlag wrote;
   std::atomic<std::uintptr_t> address = 0;
-  SharedFlag from_outside;                  ///< the signal was sent by another process
-  std::array<char, 480> threw{};            ///< thrown_text() of what ended the process; ends with a zero
+  SharedFlag from_outside;        ///< the signal was sent by another process
+  std::array<char, 480> threw{};  ///< thrown_text() of what ended the process; ends with a zero
   std::array<char, 200> place{};  ///< write_crash_place(), once `signal` is known; ends with a zero
 
   static constexpr int kNoSlot = -1;

@@ -45,7 +45,7 @@ class ReadPass {
     memory_ = {};
     return false;
   }
-  // The same of `count` values of at least `least` bytes each.
+  // Whether `count` values of at least `least` bytes each can follow; otherwise nothing more is read.
   bool holds_each(std::uint64_t count, std::size_t least) {
     return holds(count > memory_.size() / least ? memory_.size() + 1 : 0);
   }

@@ -1,5 +1,5 @@
-// What a library may do to its process: it is told at the right case, costs no other, leaves the backend beside it
-// unharmed and nothing running. `misbehaves_2` has one way for each argument.
+// Everything that a library may do to its process is told at the right case, costs no other, leaves the backend beside
+// it unharmed and nothing running. `misbehaves_2` has one way for each argument.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,10 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"release-throws", Kind::threw, "std::runtime_error: cannot free"},
         Way{"run-throws-in-a-thread", Kind::threw, "std::runtime_error: in a thread"},
         Way{"run-exits-and-throws", Kind::threw, "std::runtime_error: at the end"},
-        Way{"run-ends-its-thread", Kind::threw, "it ended its thread"},
-        Way{"run-writes-to-descriptors", kHarmless, ""}, Way{"run-closes-descriptors", kHarmless, ""},
-        Way{"run-truncates-descriptors", kHarmless, ""}, Way{"run-grows-descriptors", kHarmless, ""},
-        Way{"run-reads-stdin", kHarmless, ""},
+        Way{"run-ends-its-thread", Kind::threw, "it ended its thread"}, Way{"run-writes-to-descriptors", kHarmless, ""},
+        Way{"run-closes-descriptors", kHarmless, ""}, Way{"run-truncates-descriptors", kHarmless, ""},
+        Way{"run-grows-descriptors", kHarmless, ""}, Way{"run-reads-stdin", kHarmless, ""},
         Way{"run-zeroes-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
         Way{"run-scribbles-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
         Way{"run-leaves-a-child", kHarmless, ""}, Way{"run-leaves-a-daemon", kHarmless, ""},
@@ -115,12 +114,12 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"run-hides-its-crash", Kind::crashed, "signal 11"}, Way{"run-waits", Kind::timed_out, "no answer within"},
         Way{"run-devours-in-a-child", Kind::out_of_memory, "more than 128 MiB"},
         Way{"run-devours-files-in-memory", Kind::out_of_memory, "more than 128 MiB"},
-        Way{"run-changes-x87", kChangesX87, "precision of the x87"},
-        Way{"run-prints-much", kHarmless, ""}, Way{"run-changes-its-folder", kHarmless, ""},
-        Way{"run-changes-its-environment", kHarmless, ""}, Way{"run-changes-its-locale", kHarmless, ""},
-        Way{"run-changes-its-mask", kHarmless, ""}, Way{"run-exhausts-files", kHarmless, ""},
-        Way{"run-lowers-its-limits", kHarmless, ""}, Way{"run-ignores-signals", kHarmless, ""},
-        Way{"run-blocks-signals", kHarmless, ""}, Way{"run-outlives-its-parent", kHarmless, ""}),
+        Way{"run-changes-x87", kChangesX87, "precision of the x87"}, Way{"run-prints-much", kHarmless, ""},
+        Way{"run-changes-its-folder", kHarmless, ""}, Way{"run-changes-its-environment", kHarmless, ""},
+        Way{"run-changes-its-locale", kHarmless, ""}, Way{"run-changes-its-mask", kHarmless, ""},
+        Way{"run-exhausts-files", kHarmless, ""}, Way{"run-lowers-its-limits", kHarmless, ""},
+        Way{"run-ignores-signals", kHarmless, ""}, Way{"run-blocks-signals", kHarmless, ""},
+        Way{"run-outlives-its-parent", kHarmless, ""}),
     [](const auto& test) {
       std::string name = test.param.name;
       for (char& letter : name) letter = letter == '-' ? '_' : letter;
@@ -129,28 +128,31 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(MisbehaviourInOpening, NamesTheBackend) {
   EXPECT_THAT(open_way("open-throws").error().text(),
-              ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("threw while it was opened: std::runtime_error: cannot open")));
-  EXPECT_THAT(open_way("open-crashes").error().text(),
-              ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("ended while it was opened: Segmentation fault")));
-  const auto loaded = backend::select("plugin:" QCONFORM_PLUGINS "/throws_when_loaded_2.so",
-                                      RoundingProfile::correctly_rounded, {});
+              ::testing::AllOf(HasSubstr("misbehaves_2.so"),
+                               HasSubstr("threw while it was opened: std::runtime_error: cannot open")));
+  EXPECT_THAT(
+      open_way("open-crashes").error().text(),
+      ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("ended while it was opened: Segmentation fault")));
+  const auto loaded =
+      backend::select("plugin:" QCONFORM_PLUGINS "/throws_when_loaded_2.so", RoundingProfile::correctly_rounded, {});
   EXPECT_THAT(loaded.error().text(), ::testing::AllOf(HasSubstr("throws_when_loaded_2.so"), HasSubstr("when loaded")));
 }
 
 TEST(MisbehaviourInOpening, ObeysTheTimeLimit) {
   const auto start = std::chrono::steady_clock::now();
-  const auto opened = backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=open-hangs",
-                                      RoundingProfile::correctly_rounded,
-                                      {.which = backend::SandboxPolicy::Which::all, .limits = {0.1, kMemoryLimit}});
+  const auto opened =
+      backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=open-hangs", RoundingProfile::correctly_rounded,
+                      {.which = backend::SandboxPolicy::Which::all, .limits = {0.1, kMemoryLimit}});
   ASSERT_FALSE(opened);
-  EXPECT_THAT(opened.error().text(), ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("did not open within 1.2 s")));
+  EXPECT_THAT(opened.error().text(),
+              ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("did not open within 1.2 s")));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 TEST(MisbehaviourInThisProcess, AnExceptionIsTold) {
-  auto opened = backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=run-throws",
-                                RoundingProfile::correctly_rounded,
-                                {.which = backend::SandboxPolicy::Which::none, .limits = {}});
+  auto opened =
+      backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=run-throws", RoundingProfile::correctly_rounded,
+                      {.which = backend::SandboxPolicy::Which::none, .limits = {}});
   ASSERT_TRUE(opened) << opened.error().text();
   const Report report = testing::report_of(std::make_unique<Rows>(), std::move(*opened));
   ASSERT_EQ(report.findings.size(), 1U);

@@ -32,7 +32,7 @@ std::string signal_text(const LastWords& words, int number) {
 // Addresses below are those of null pointers and what they point to.
 constexpr std::uintptr_t kFirstPage = 4096;
 
-// What the system sends to a process for what that does itself.
+// Signals that the system sends to a process for its own faults.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
 std::string place_of(const LastWords& words) {
@@ -68,7 +68,8 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
   if (death.out_of_memory || words.out_of_memory) return outcome::OutOfMemory{limits.memory};
   // A worker that hangs while it looks where it crashed has crashed.
   if (death.timed_out && words.signal == 0) return outcome::TimedOut{limits.timeout};
-  if (words.threw.front() != 0) return outcome::Threw{{words.threw.data(), strnlen(words.threw.data(), words.threw.size())}};
+  if (words.threw.front() != 0)
+    return outcome::Threw{{words.threw.data(), strnlen(words.threw.data(), words.threw.size())}};
   if (const std::string name = tensor_of(test_case, words); !name.empty()) {
     const Side side = words.before ? Side::before : Side::after;
     if (words.slot < 0 && words.wrote) return outcome::WroteOutOfBounds{side, words.offset, name};
@@ -82,7 +83,7 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
 
 constexpr const char* kDamage = "the memory that its worker shares was written over";
 
-// What ended a worker may be the machine's doing: another process, a stall, or a case before this one that wrote over
+// The end of a worker may be the machine's doing: another process, a stall, or a case before this one that wrote over
 // what both sides share. Says it in words; empty where the backend itself ended its process.
 std::string doubt_about(const Death& death, const LastWords& words) {
   if (death.damaged) return kDamage;
@@ -105,7 +106,11 @@ class SandboxedBackend final : public Backend, public Worker {
   // `name`: for errors, and, where `renames`, in reports. `code`: what the workers record; may be null.
   SandboxedBackend(Launch launch, std::string name, bool renames, const SandboxLimits& limits,
                    std::shared_ptr<CodeCoverage> code = nullptr)
-      : launch_(std::move(launch)), name_(std::move(name)), renames_(renames), limits_(limits), code_(std::move(code)) {}
+      : launch_(std::move(launch)),
+        name_(std::move(name)),
+        renames_(renames),
+        limits_(limits),
+        code_(std::move(code)) {}
 
   // Starts the worker and hears which backend it holds; once more where it was ended from outside meanwhile.
   Result<void> open() {
@@ -300,10 +305,10 @@ class SandboxedBackend final : public Backend, public Worker {
   BackendInfo info_;
   std::unique_ptr<WorkerLink> host_;
   std::deque<Request> under_way_;
-  std::size_t sent_ = 0;       ///< how many of these the process has
-  std::size_t alone_ = 0;      ///< so many of the next run one by one
+  std::size_t sent_ = 0;             ///< how many of these the process has
+  std::size_t alone_ = 0;            ///< so many of the next run one by one
   bool is_first_of_process_ = true;  ///< no case has been answered by this process
-  std::deque<Outcome> early_;  ///< of cases that are finished and not asked for
+  std::deque<Outcome> early_;        ///< of cases that are finished and not asked for
 };
 
 Result<std::unique_ptr<Backend>> opened(std::unique_ptr<SandboxedBackend> backend) {
@@ -324,7 +329,8 @@ Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, std::string n
     };
     return std::make_unique<WorkerHost>(recorded, limits);
   };
-  QCONFORM_ASSIGN(auto backend, opened(std::make_unique<SandboxedBackend>(launch, std::move(name), false, limits, code)));
+  QCONFORM_ASSIGN(auto backend,
+                  opened(std::make_unique<SandboxedBackend>(launch, std::move(name), false, limits, code)));
   if (code != nullptr) code->settle();
   return backend;
 }

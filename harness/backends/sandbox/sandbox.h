@@ -17,7 +17,7 @@ struct SandboxLimits {
     sampled,  ///< one run of a case; a share of them and those that fail are looked at closely
     full,     ///< every case is looked at closely (guarded_run.h)
   };
-  double timeout = 10;                             ///< seconds for one run of a case; an opening has twelve times as many
+  double timeout = 10;  ///< seconds for one run of a case; an opening has twelve times as many
   std::int64_t memory = std::int64_t{2048} << 20;  ///< bytes beyond what the loaded backend has
   Guard guard = Guard::sampled;
   std::size_t slot_bytes = slot_bytes_here();  ///< of the largest case, and of the largest output (case_channel.h)

@@ -466,7 +466,8 @@ TEST(Sandbox, RefusesFilesThatAreNotLibraries) {
 }
 
 TEST(Sandbox, ReportsABackendThatEndsWhileItOpens) {
-  const auto opened = open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, "mine", {kTimeout, kMemory});
+  const auto opened =
+      open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, "mine", {kTimeout, kMemory});
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().text(), HasSubstr("mine: ended while it was opened"));
 }
@@ -528,9 +529,10 @@ TEST(Message, DamageIsNoticedOrHarmless) {
   Rng rng(5);
   Outcome produced = outcome::Produced{Tensor{ElementType::int32, {2, 1}, std::vector<std::byte>(8)}};
   produced.on_other_input = OnOtherInput{0, make::uint8({2}, {3, 5}), {make::int32({2}, {1, 2})}};
-  const std::vector<std::byte> right[] = {encoded(produced), encoded(Outcome(outcome::Threw{"int: 7"})),
-                                          encoded(Hello{.info = {.name = "mine", .capabilities = {"units"}}, .error = {}}),
-                                          encoded(random_case(11, 3)), encoded(Rows::row(20))};
+  const std::vector<std::byte> right[] = {
+      encoded(produced), encoded(Outcome(outcome::Threw{"int: 7"})),
+      encoded(Hello{.info = {.name = "mine", .capabilities = {"units"}}, .error = {}}), encoded(random_case(11, 3)),
+      encoded(Rows::row(20))};
   std::uint64_t read = 0;
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     std::vector<std::byte> bytes = right[i % std::size(right)];

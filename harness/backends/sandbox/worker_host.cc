@@ -25,7 +25,7 @@ constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kBetweenLooks = std::chrono::milliseconds(25);
 constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
 constexpr std::int64_t kLargestLog = std::int64_t{1} << 20;
-constexpr double kScheduledSeconds = 60;        ///< for a worker that has something to do to begin it
+constexpr double kScheduledSeconds = 60;  ///< for a worker that has something to do to begin it
 
 // A backend that prints without end must not fill the memory.
 void bound_log(int log) {

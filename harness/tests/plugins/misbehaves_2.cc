@@ -211,7 +211,11 @@ const Way kWays[] = {
        *reinterpret_cast<volatile int*>(nowhere) = 1;
      }},
     {"run-waits", [] { (void)pause(); }},
-    {"run-devours", [] { devour(std::size_t{1} << 30); std::abort(); }},
+    {"run-devours",
+     [] {
+       devour(std::size_t{1} << 30);
+       std::abort();
+     }},
     {"run-devours-in-a-child",
      [] {
        for (int i = 0; i < 8; ++i) {  // each stays below what one process may have
