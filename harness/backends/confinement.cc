@@ -42,7 +42,7 @@ Result<std::vector<std::string>> confining_words() {
   QCONFORM_TRY(found);
   if (found->empty()) return words();
   return fail("--isolation",
-              "confined needs bubblewrap (apt-get install bubblewrap), and namespaces for it: " + *found);
+              "confined needs bubblewrap (scripts/install-packages confine), and namespaces for it: " + *found);
 }
 
 }  // namespace qconform::backend

@@ -443,7 +443,8 @@ TEST(PluginOfVersion2, TakesArgumentsAndRefusesThoseThatItDoesNotKnow) {
   const std::string name = "plugin:" + library("arguments_2");
   auto backend = open_sandboxed(name + "@reason=\"too, warm\"");
   ASSERT_TRUE(backend) << backend.error().text();
-  EXPECT_EQ((*backend)->info().name, name + "@reason=\"too, warm\"");
+  EXPECT_EQ((*backend)->info().name, "arguments_2.so@reason=\"too, warm\"");
+  EXPECT_EQ((*backend)->info().specification, name + "@reason=\"too, warm\"");
   const Outcome outcome = (*backend)->worker()->examine(Rows::row(3));
   const auto* declined = std::get_if<outcome::Unsupported>(&outcome);
   ASSERT_NE(declined, nullptr);

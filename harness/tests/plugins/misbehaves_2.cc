@@ -131,6 +131,11 @@ const Way kWays[] = {
     {"prepare-throws", [] { throw std::logic_error("cannot pack"); }},
     {"release-throws", [] { throw std::runtime_error("cannot free"); }},
     {"open-throws", [] { throw std::runtime_error("cannot open"); }},
+    {"open-writes-a-file",
+     [] {
+       const char* path = std::getenv("QCONFORM_WRITES");
+       if (path != nullptr) (void)close(open(path, O_CREAT | O_WRONLY, 0600));
+     }},
     {"open-hangs", [] { sleep_for_ever(); }},
     {"open-crashes", [] { (void)raise(SIGSEGV); }},
     {"run-throws-in-a-thread", [] { std::thread([] { throw std::runtime_error("in a thread"); }).join(); }},
