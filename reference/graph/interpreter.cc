@@ -390,8 +390,12 @@ class Interpreter {
   std::size_t count_ = 0;
 };
 
+// A NaN or a value beyond 64 bits, which a graph out of contract may hand to an integer tensor, becomes 0.
 std::uint64_t bits_for(Element type, double value) {
-  if (is_integer(type)) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  if (is_integer(type)) {
+    constexpr double kEnd = 9223372036854775808.0;  // 2^63
+    return value >= -kEnd && value < kEnd ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : 0;
+  }
   return encode(float_format(type), value, Overflow::special);
 }
 
