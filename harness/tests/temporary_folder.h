@@ -1,9 +1,8 @@
 // A folder that lives as long as a test.
 #pragma once
 
-#include <unistd.h>
-
-#include <atomic>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -13,11 +12,12 @@ namespace qconform::testing {
 /// A new, empty folder below the system's temporary one; removed with everything in it.
 class TemporaryFolder {
  public:
+  /// Throws std::system_error if no folder can be made. The system chooses a name that nothing has: numbers of
+  /// processes come again, and what a killed test left must not be found in a new folder.
   TemporaryFolder() {
-    static std::atomic<int> count{0};
-    path_ = std::filesystem::temp_directory_path() /
-            ("qconform-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-    std::filesystem::create_directories(path_);
+    std::string path = (std::filesystem::temp_directory_path() / "qconform-test-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path);
+    path_ = path;
   }
   ~TemporaryFolder() {
     std::error_code ignored;
