@@ -265,6 +265,22 @@ Parts convolution_parts(const Case& test_case, const reference::ConvolutionOpera
           attributes.text(), convolution_text(test_case, operands.geometry, weights, y_type, descriptor)};
 }
 
+// oneDNN has some types of memory, and convolutions of one to three dimensions.
+Result<void> check_form(const Case& test_case, const Lowered& lowered) {
+  const auto check_type = [](ElementType type) -> Result<void> {
+    if (type_text(type) == "undef") return fail("--issue", "oneDNN has no memory of " + name_of(type));
+    return {};
+  };
+  QCONFORM_TRY(check_type(test_case.input(0)->type));
+  QCONFORM_TRY(check_type(lowered.output_type()));
+  const auto* conv = qlinear_conv_of(lowered);
+  const auto* sums = conv_integer_of(lowered);
+  if (conv == nullptr && sums == nullptr) return {};
+  const std::size_t axes = (conv != nullptr ? conv->operands : sums->operands).geometry.axes.size();
+  if (axes < 1 || axes > 3) return fail("--issue", fmt::format("oneDNN has 1 to 3 spatial dimensions, not {}", axes));
+  return {};
+}
+
 }  // namespace
 
 Result<Program> onednn_program(const Expected& expected, const backend::Specification& what,
@@ -272,6 +288,7 @@ Result<Program> onednn_program(const Expected& expected, const backend::Specific
   const Case& test_case = *expected.test_case;
   const Lowered* lowered = expected.classification.lowered.get();
   if (lowered == nullptr) return fail("--issue", "oneDNN's interface has no form for a node that is out of contract");
+  QCONFORM_TRY(check_form(test_case, *lowered));
   const bool is_newer = !backend::is_older(version, "3");
   Parts parts;
   if (const auto* conv = qlinear_conv_of(*lowered)) {

@@ -14,6 +14,8 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
+#include "harness/operators/case_builder.h"
+#include "harness/suites/random.h"
 #include "harness/suites/select.h"
 #include "harness/tests/temporary_folder.h"
 #include "reports/issue/program.h"
@@ -135,6 +137,33 @@ INSTANTIATE_TEST_SUITE_P(
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
       return name;
     });
+
+// A form that a library's interface lacks is said, whether or not its backend would have taken the case.
+TEST(IssuePrograms, EveryCaseHasOneOrAReason) {
+  int programs = 0;
+  BackendInfo info;
+  info.version = "2";
+  const auto try_all = [&](const Case& test_case) {
+    const Expected expected = expect(test_case, {});
+    const Lowered* lowered = expected.classification.lowered.get();
+    constexpr std::int64_t kMostElements = 32;  // the right codes of each are looked for one by one
+    if (lowered != nullptr && elements_of(lowered->output_shape()) > kMostElements) return;
+    for (const char* name : {"onnxruntime", "opencv", "onednn", "xnnpack"}) {
+      const auto what = backend::parse_specification(name);
+      const auto program = program_for(expected, *what, info);
+      if (program) ++programs;
+      EXPECT_TRUE(program ? !program->source.empty() : !program.error().text().empty()) << test_case.id << " " << name;
+    }
+  };
+  for (std::uint64_t i = 0; i < 600; ++i) try_all(random_case(11, i));
+  for (const ElementType type : {ElementType::uint8, ElementType::int8, ElementType::int32}) {
+    for (const std::int64_t length : {0, 1, 3}) {
+      const std::vector<float> scales(static_cast<std::size_t>(length), 0.5F);
+      try_all(LinearBuilder::dequantize().version(21).x(make::filled(type, {2, length}, 1)).scale(scales).build());
+    }
+  }
+  EXPECT_GT(programs, 300);
+}
 
 }  // namespace
 }  // namespace qconform::report

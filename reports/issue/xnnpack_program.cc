@@ -95,8 +95,22 @@ Calls convolution_calls(const Case& test_case, const reference::QLinearConv& nod
   return calls;
 }
 
-// Between float32 and 8 bits, all elements as the channels of one row.
-Calls conversion_calls(const Tensor& x, ElementType y_type, double scale, std::int32_t zero_point) {
+// Between float32 and 8 bits, all elements as the channels of one row. `scales`, `zero_points`: one for each of some
+// elements; no zero points are zero.
+template <typename Scale, typename ZeroPoint>
+Result<Calls> conversion_calls(const Tensor& x, ElementType y_type, const std::vector<Scale>& scales,
+                               const std::vector<ZeroPoint>& zero_points) {
+  const auto is_known = [](ElementType type) {
+    return type == ElementType::float32 || type == ElementType::uint8 || type == ElementType::int8;
+  };
+  if (!is_known(x.type) || !is_known(y_type)) {
+    return fail("--issue",
+                "XNNPACK converts between float32 and 8 bits, not " + name_of(x.type) + " to " + name_of(y_type));
+  }
+  if (scales.empty() || !all_equal(scales) || !all_equal(zero_points))
+    return fail("--issue", "XNNPACK converts with one scale and one zero point");
+  const double scale = scales.front();
+  const auto zero_point = zero_points.empty() ? 0 : static_cast<std::int32_t>(zero_points.front());
   const auto name = [](ElementType type) {
     return type == ElementType::float32 ? "f32" : type == ElementType::uint8 ? "qu8" : "qs8";
   };
@@ -105,10 +119,10 @@ Calls conversion_calls(const Tensor& x, ElementType y_type, double scale, std::i
   const std::string_view bounds = y_type == ElementType::uint8  ? "0, 255, "
                                   : y_type == ElementType::int8 ? "-128, 127, "
                                                                 : "";
-  return {array_text("x", x),
-          fmt::format("xnn_create_convert_nc_{}({}, {}, {}, {}, {}, {}0, &op)", kernels, n, n, n,
-                      float_text(static_cast<float>(scale)), zero_point, bounds),
-          fmt::format("xnn_setup_convert_nc_{}(op, 1, from, y.data(), nullptr)", kernels)};
+  return Calls{array_text("x", x),
+               fmt::format("xnn_create_convert_nc_{}({}, {}, {}, {}, {}, {}0, &op)", kernels, n, n, n,
+                           float_text(static_cast<float>(scale)), zero_point, bounds),
+               fmt::format("xnn_setup_convert_nc_{}(op, 1, from, y.data(), nullptr)", kernels)};
 }
 
 }  // namespace
@@ -118,22 +132,20 @@ Result<Program> xnnpack_program(const Expected& expected) {
   const Lowered* lowered = expected.classification.lowered.get();
   if (lowered == nullptr) return fail("--issue", "XNNPACK's interface has no form for a node that is out of contract");
   const Tensor& x = *test_case.input(0);
-  const auto zero_point_of = [](const auto& values) {
-    return values.empty() ? 0 : static_cast<std::int32_t>(values.front());
-  };
   Calls calls;
   const auto* conv = qlinear_conv_of(*lowered);
   if (conv != nullptr) {
     if (conv->operands.geometry.axes.size() > 2) return fail("--issue", "XNNPACK has 1 or 2 spatial dimensions");
     if (test_case.input(3)->type != x.type || lowered->output_type() != x.type)
       return fail("--issue", "XNNPACK has one type for x, w and y");
+    if (conv->w_scale.empty()) return fail("--issue", "XNNPACK has no convolution without output channels");
+    if (x.type == ElementType::uint8 && !(all_equal(conv->w_scale) && all_equal(conv->operands.w_zero_point)))
+      return fail("--issue", "XNNPACK has one scale and one zero point for weights of uint8");
     calls = convolution_calls(test_case, *conv);
   } else if (const auto* quantize = quantize_linear_of(*lowered)) {
-    calls =
-        conversion_calls(x, lowered->output_type(), quantize->y_scale.front(), zero_point_of(quantize->y_zero_point));
+    QCONFORM_ASSIGN(calls, conversion_calls(x, lowered->output_type(), quantize->y_scale, quantize->y_zero_point));
   } else if (const auto* dequantize = dequantize_linear_of(*lowered)) {
-    calls = conversion_calls(x, lowered->output_type(), dequantize->x_scale.front(),
-                             zero_point_of(dequantize->x_zero_point));
+    QCONFORM_ASSIGN(calls, conversion_calls(x, lowered->output_type(), dequantize->x_scale, dequantize->x_zero_point));
   } else {
     return fail("--issue", "XNNPACK has no convolution with an output of int32");
   }
