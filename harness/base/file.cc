@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 namespace qconform {
 namespace {
@@ -82,6 +85,31 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
   const std::string message = "cannot be written: " + (error ? error.message() : reason(errno));
   std::filesystem::remove(temporary, error);
   return fail(path.string(), message);
+}
+
+namespace {
+
+// Device and number of the folder; nothing where there is none.
+std::optional<std::pair<dev_t, ino_t>> identity_of(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return std::nullopt;
+  return std::pair{status.st_dev, status.st_ino};
+}
+
+}  // namespace
+
+Result<void> write_in(const std::string& field, const std::filesystem::path& folder,
+                      const std::function<Result<void>()>& write) {
+  constexpr int kMostAttempts = 8;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    std::error_code error;
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);
+    if (error) return fail(field, "cannot make the folder " + folder.string() + ": " + error.message());
+    const auto before = identity_of(folder);
+    auto written = write();
+    if (before && identity_of(folder) == before) return written;
+  }
+  return fail(field, "the folder " + folder.string() + " does not stay: somebody removes it while it is written");
 }
 
 }  // namespace qconform

@@ -61,10 +61,7 @@ Result<ProgressPoint> decode_progress(const Record& record) {
 
 Result<void> JournalStore::open(const fs::path& folder, Take take, std::vector<std::string>& remarks) {
   path_ = folder / kJournalName;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-  QCONFORM_TRY(journal_.open(path_));
+  QCONFORM_TRY(write_in("--out", folder, [&] { return journal_.open(path_); }));
   remove_parts(folder);
   if (take == Take::anew || journal_.size() == 0) return {};
   return read(remarks, take == Take::repair);
@@ -119,7 +116,7 @@ Result<void> JournalStore::take(Record record) {
 }
 
 Result<void> JournalStore::begin(const Identity& identity, std::vector<std::string>& remarks) {
-  if (journal_.size() > 0) {
+  if (journal_.size() > 0 && journal_.place() == JournalWriter::Place::there) {
     std::error_code error;
     const fs::path previous = free_name(path_.string() + ".previous");
     fs::rename(path_, previous, error);
@@ -129,7 +126,7 @@ Result<void> JournalStore::begin(const Identity& identity, std::vector<std::stri
                     path_.parent_path().string(), previous.string()));
   }
   identity_ = identity;
-  return compact();
+  return write_in("--out", path_.parent_path(), [&] { return compact(); });
 }
 
 Result<void> JournalStore::add(Record record) {
@@ -150,6 +147,10 @@ void JournalStore::note_progress(const ProgressPoint& progress) {
 }
 
 Result<void> JournalStore::commit(std::string& remark) {
+  return write_in("--out", path_.parent_path(), [&] { return commit_once(remark); });
+}
+
+Result<void> JournalStore::commit_once(std::string& remark) {
   switch (journal_.place()) {
     case JournalWriter::Place::there: break;
     case JournalWriter::Place::taken:
@@ -169,11 +170,6 @@ Result<void> JournalStore::commit(std::string& remark) {
 }
 
 Result<void> JournalStore::write_again() {
-  std::error_code error;
-  fs::create_directories(path_.parent_path(), error);
-  if (error)
-    return fail("--out",
-                fmt::format("cannot make the folder {} again: {}", path_.parent_path().string(), error.message()));
   QCONFORM_TRY(journal_.open(path_));
   pending_.clear();
   return compact();

@@ -57,6 +57,7 @@ class JournalStore {
   [[nodiscard]] Result<void> read(std::vector<std::string>& remarks, bool repair);
   [[nodiscard]] Result<void> take(Record record);
   [[nodiscard]] Result<void> compact();
+  [[nodiscard]] Result<void> commit_once(std::string& remark);
   [[nodiscard]] Result<void> write_again();
 
   std::filesystem::path path_;

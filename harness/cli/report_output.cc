@@ -16,18 +16,24 @@
 
 namespace qconform::cli {
 
-Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report) {
-  const std::filesystem::path folder(out);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
+namespace {
+
+Result<void> write_files(const std::filesystem::path& folder, const Policy& policy, Report& report,
+                         WrittenReport& files) {
   QCONFORM_TRY(write_findings(folder, policy, report));
-  WrittenReport files{report::to_json(report), folder / "report.json"};
+  files = {report::to_json(report), folder / "report.json", {}};
   QCONFORM_TRY(write_file(files.json, files.text));
-  if (report::viewer() == nullptr) return files;
+  if (report::viewer() == nullptr) return {};
   QCONFORM_ASSIGN(const auto page, report::to_html({.report = files.text, .bench = {}, .comparison = {}}));
   files.page = folder / "report.html";
-  QCONFORM_TRY(write_file(*files.page, page));
+  return write_file(*files.page, page);
+}
+
+}  // namespace
+
+Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report) {
+  WrittenReport files;
+  QCONFORM_TRY(write_in("--out", out, [&] { return write_files(out, policy, report, files); }));
   return files;
 }
 
