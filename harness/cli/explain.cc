@@ -104,21 +104,26 @@ Result<int> run_explain(ExplainCommand options) {
     outcome = std::move(own->outcome);
   }
   report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
+  const shrink::Limits shrinking{kShrinkingRuns, kShrinkingSeconds, {}};
   const Family* family = family_of(test_case);
   if (family != nullptr && family->culprit != nullptr && is_failure(result.verdict.kind)) {
     result.culprit = family->culprit(test_case, runner, policy);
-    auto shrunk = shrink::shrink(test_case, runner, policy, {kShrinkingRuns, kShrinkingSeconds, {}});
+    auto shrunk = shrink::shrink(test_case, runner, policy, shrinking);
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
   }
   auto observation = diagnose::Observation::of(test_case, outcome, policy);
   if (observation != nullptr && observation->is_failure()) {
-    shrink::Result shrunk = shrink::shrink(test_case, runner, policy, {kShrinkingRuns, kShrinkingSeconds, {}});
-    if (!is_small(test_case, classify(test_case))) options.explain.neighbours.push_back(shrunk.smallest);
+    if (!is_small(test_case, classify(test_case))) {
+      options.explain.neighbours.push_back(shrink::shrink(test_case, runner, policy, shrinking).smallest);
+    }
     auto base = diagnose::learn_base(runner, observation->modelled().op(), policy, options.explain.seconds);
     options.explain.base = std::move(base.arithmetic);
     options.explain.telling = std::move(base.telling);
-    result.explanation = diagnose::explain(std::move(observation), runner, policy, options.explain);
+    result.explanation = diagnose::explain(observation->copy(), runner, policy, options.explain);
+    shrink::Result shrunk =
+        shrink::shrink(test_case, runner, policy, shrinking, std::nullopt,
+                       diagnose::same_cause(*result.explanation, *observation, policy, options.explain));
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
   }

@@ -12,6 +12,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/runner_progress.h"
 #include "harness/cli/sandbox_options.h"
+#include "harness/diagnose/explain/explain.h"
 #include "harness/engine/case_files.h"
 #include "harness/operators/text.h"
 #include "reports/render/replay_json.h"
@@ -29,6 +30,9 @@ struct ShrinkOptions {
   shrink::Limits limits;
   bool json = false;
 };
+
+// What the backend may take to tell the cause, before anything is made smaller.
+constexpr double kExplanationSeconds = 1.5;
 
 // Beside the case: F1.json gives F1.shrunk.json, the folder F1/ too.
 std::filesystem::path default_output(const std::string& file) {
@@ -81,13 +85,22 @@ void print_result(const Case& original, const shrink::Result& result, const Shri
   line("replay", replay);
 }
 
+// Which defect fails the case, where that is known: it must stay.
+shrink::HasCause cause_to_hold(const Case& original, const shrink::Runner& run, const Policy& policy) {
+  const auto observation = diagnose::Observation::of(original, run, policy);
+  if (observation == nullptr || !observation->is_failure()) return {};
+  const diagnose::ExplainOptions limits{.learning_work = 0, .seconds = kExplanationSeconds};
+  return diagnose::same_cause(diagnose::explain(observation->copy(), run, policy, limits), *observation, policy);
+}
+
 shrink::Result shrunk_on(Backend& backend, const Case& original, const Policy& policy, const ShrinkOptions& options) {
   ProgressLine line;
   const shrink::Runner run = with_progress(shrink::in_process(backend), line, [&](std::uint64_t runs) {
     return fmt::format("shrink: {} of at most {} runs, {}", report::with_thousands(runs),
                        report::with_thousands(options.limits.runs), line.times_within(options.limits.seconds));
   });
-  return shrink::shrink(original, run, policy, options.limits);
+  const shrink::HasCause cause = cause_to_hold(original, shrink::in_process(backend), policy);
+  return shrink::shrink(original, run, policy, options.limits, std::nullopt, cause);
 }
 
 // A case that does not fail is not an error: there is nothing to shrink.

@@ -339,4 +339,42 @@ Explanation explain(std::unique_ptr<Observation> observation, const Runner& run,
   return Search(std::move(observation), run, policy, options).run();
 }
 
+namespace {
+
+bool shows(const CandidateTest& test, DefectSet& defects, const Observation& failure) {
+  const Observation* const alone = &failure;
+  return test.fits(defects, {&alone, 1});
+}
+
+const Arithmetic* base_of(const ExplainOptions& options) {
+  return options.base ? &*options.base : nullptr;
+}
+
+}  // namespace
+
+std::optional<DefectSet> shown_defects(const Explanation& explanation, const Observation& failure, const Policy& policy,
+                                       const ExplainOptions& options) {
+  if (explanation.candidates.empty()) return std::nullopt;
+  const CandidateTest test(failure.modelled().op(), policy, base_of(options));
+  DefectSet shown = explanation.candidates.front();
+  if (!shows(test, shown, failure)) return std::nullopt;
+  for (std::size_t i = shown.defects.size(); i-- > 0 && shown.defects.size() > 1;) {
+    DefectSet fewer = shown;
+    fewer.defects.erase(fewer.defects.begin() + static_cast<std::ptrdiff_t>(i));
+    if (shows(test, fewer, failure)) shown = std::move(fewer);
+  }
+  return shown;
+}
+
+shrink::HasCause same_cause(const Explanation& explanation, const Observation& failure, const Policy& policy,
+                            const ExplainOptions& options) {
+  const std::optional<DefectSet> shown = shown_defects(explanation, failure, policy, options);
+  if (!shown) return {};
+  auto test = std::make_shared<const CandidateTest>(failure.modelled().op(), policy, base_of(options));
+  return [test = std::move(test), shown = *shown](const Expected& expected, const Outcome& outcome) mutable {
+    const auto observation = Observation::borrowing(*expected.test_case, expected, outcome);
+    return observation != nullptr && observation->is_failure() && shows(*test, shown, *observation);
+  };
+}
+
 }  // namespace qconform::diagnose

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/diagnose/explain/explanation.h"
+#include "harness/engine/shrink/shrink.h"
 
 namespace qconform::diagnose {
 
@@ -40,5 +41,15 @@ struct ExplainOptions {
 /// nothing and is left aside.
 [[nodiscard]] Explanation explain(std::unique_ptr<Observation> observation, const Runner& run, const Policy& policy,
                                   const ExplainOptions& options = {});
+
+/// The fewest defects of the explanation's first set that reproduce every byte of the failure: a backend may have
+/// others too, which do not show there. Nothing where the whole set does not reproduce it.
+[[nodiscard]] std::optional<DefectSet> shown_defects(const Explanation& explanation, const Observation& failure,
+                                                     const Policy& policy, const ExplainOptions& options = {});
+
+/// Whether an answer shows the defects that `failure` shows: shrinking that holds it does not slip to another defect.
+/// Empty, so that it holds nothing, where shown_defects() finds none.
+[[nodiscard]] shrink::HasCause same_cause(const Explanation& explanation, const Observation& failure,
+                                          const Policy& policy, const ExplainOptions& options = {});
 
 }  // namespace qconform::diagnose
