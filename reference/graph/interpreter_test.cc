@@ -251,5 +251,13 @@ TEST(Interpreter, PacksElements) {
   }
 }
 
+TEST(Interpreter, PacksWhatNoIntegerHoldsAsZero) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double value : {std::nan(""), infinite, -infinite, 0x1p63, -0x1p64}) {
+    EXPECT_EQ(from_bytes(Element::int32, to_bytes(Element::int32, {value}), 1), Numbers{0}) << value;
+  }
+  EXPECT_EQ(from_bytes(Element::int64, to_bytes(Element::int64, {-0x1p63}), 1), Numbers{-0x1p63});
+}
+
 }  // namespace
 }  // namespace qconform::reference::graph
