@@ -11,7 +11,7 @@
 #include "harness/base/file.h"
 #include "harness/campaign/guided/kept_inputs.h"
 #include "harness/core/version.h"
-#include "harness/diagnose/identify/identify_profile.h"
+#include "harness/json/profile_file.h"
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
 

@@ -17,6 +17,7 @@
 #include "harness/base/thrown.h"
 #include "harness/core/version.h"
 #include "reference/kernels/kernels.h"
+#include "harness/diagnose/models/learnt_model.h"
 
 namespace qconform::backend {
 namespace {
@@ -122,7 +123,7 @@ Error no_such_backend(const Specification& what) {
 Result<std::unique_ptr<Backend>> open_here(const Specification& what, RoundingProfile arithmetic) {
   if (what.kind == SelectedKind::defect) {
     QCONFORM_ASSIGN(arithmetic, chosen_arithmetic(what, arithmetic));
-    QCONFORM_ASSIGN(auto model, diagnose::Model::named(what.name, arithmetic, "--backend"));
+    QCONFORM_ASSIGN(auto model, diagnose::model_named(what.name, arithmetic, "--backend"));
     return defect_model(std::move(model), text_of(what));
   }
   if (what.kind == SelectedKind::plugin) return load_plugin(what);

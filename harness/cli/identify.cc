@@ -12,6 +12,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/identify/identify_profile.h"
+#include "harness/json/profile_file.h"
 #include "harness/json/case_json.h"
 #include "reports/render/terminal.h"
 

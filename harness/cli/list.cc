@@ -120,7 +120,7 @@ std::vector<Row> operator_rows() {
 std::vector<std::string_view> operators_of(const HazardInfo& hazard) {
   std::vector<std::string_view> names;
   for (const std::string_view name : operator_names()) {
-    if (hazard.concerns(name)) names.push_back(name);
+    if (concerns(hazard, name)) names.push_back(name);
   }
   return names;
 }

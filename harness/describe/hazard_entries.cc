@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/core/profile.h"
+#include "harness/operators/operator.h"
 #include "harness/describe/report_archive.h"
 
 namespace qconform {
@@ -66,7 +67,7 @@ void take_entries(Archive& archive, const std::vector<HazardEntry>& entries, Haz
     listed.add(info->hazard);
     for (std::size_t k = 0; k < entry.by.size(); ++k) {
       const HazardPlace& place = entry.by[k];
-      if (!info->concerns(place.op_type)) {
+      if (!concerns(*info, place.op_type)) {
         return archive.refuse_member(fmt::format("[{}].by[{}].operator", i, k),
                                      entry.id + " does not concern " + place.op_type);
       }
@@ -77,7 +78,7 @@ void take_entries(Archive& archive, const std::vector<HazardEntry>& entries, Haz
   }
   // An operator whose cases reached nothing shows by its hazards being listed.
   for (const std::string_view op_type : operator_names()) {
-    const auto is_listed = [&](const HazardInfo& info) { return !info.concerns(op_type) || listed[info.hazard] > 0; };
+    const auto is_listed = [&](const HazardInfo& info) { return !concerns(info, op_type) || listed[info.hazard] > 0; };
     if (std::all_of(hazards().begin(), hazards().end(), is_listed)) coverage.note(std::string(op_type));
   }
 }

@@ -14,6 +14,7 @@
 #include "harness/engine/waivers.h"
 #include "harness/json/json_fields.h"
 #include "harness/operators/operator.h"
+#include "harness/diagnose/models/learnt_model.h"
 
 namespace qconform {
 namespace {
@@ -123,7 +124,7 @@ class Reader : public JsonFields {
     if (!names(value, where, ids)) return false;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       for (const RoundingProfile arithmetic : {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32}) {
-        auto model = diagnose::Model::named(ids[i], arithmetic, json_path(where, i));
+        auto model = diagnose::model_named(ids[i], arithmetic, json_path(where, i));
         if (!model) return refuse(model.error());
         out.push_back(std::move(*model));
       }

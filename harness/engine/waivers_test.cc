@@ -12,6 +12,7 @@
 #include "harness/engine/environment.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/case_builder.h"
+#include "harness/diagnose/models/learnt_model.h"
 
 namespace qconform {
 namespace {
@@ -35,7 +36,7 @@ Case example() {
 }
 
 Tensor answer_of(const std::string& defect, const Case& test_case) {
-  const auto model = diagnose::Model::named(defect, RoundingProfile::correctly_rounded, "defect");
+  const auto model = diagnose::model_named(defect, RoundingProfile::correctly_rounded, "defect");
   return *diagnose::ModelledCase::prepare(test_case)->run(*model);
 }
 

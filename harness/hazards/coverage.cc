@@ -1,4 +1,5 @@
 #include "harness/hazards/coverage.h"
+#include "harness/operators/operator.h"
 
 #include <algorithm>
 #include <tuple>
@@ -53,7 +54,7 @@ HazardTotal HazardCoverage::total(Hazard hazard) const {
 
 bool HazardCoverage::is_applicable(Hazard hazard) const {
   for (const auto& [op_type, by_types] : by_operator_) {
-    if (info_of(hazard).concerns(op_type)) return true;
+    if (concerns(info_of(hazard), op_type)) return true;
   }
   return false;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/operators/operator.h"
-
 namespace qconform {
 namespace {
 
@@ -15,11 +13,6 @@ constexpr HazardInfo kInfos[] = {
 };
 
 }  // namespace
-
-bool HazardInfo::concerns(std::string_view op_type) const {
-  const Operator* known = find_operator("", op_type);
-  return known != nullptr && known->hazards.contains(*this);
-}
 
 std::span<const HazardInfo> hazards() {
   return kInfos;

@@ -44,9 +44,6 @@ struct HazardInfo {
   HazardTopic topic;
   std::string_view rules;        ///< ids, separated by spaces
   std::string_view explanation;  ///< two or three sentences
-
-  /// Whether cases of the operator with that name, in ONNX's default domain, can reach it: what Operator::hazards says.
-  [[nodiscard]] bool concerns(std::string_view op_type) const;
 };
 
 /// The hazards that concern an operator: those of some topics, and further ones.

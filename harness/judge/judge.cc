@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/diagnose/identify/identify_profile.h"
+#include "harness/diagnose/models/pinned_output.h"
 #include "harness/judge/compare.h"
 #include "harness/judge/message_signature.h"
 #include "harness/judge/trust.h"

@@ -137,10 +137,9 @@ struct Family {
   /// no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not null: each
   /// operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
-  /// Where failures have no stages to be explained by: the least part of a failing case that fails too, in a few words.
-  /// Findings are told apart by it. `run` asks the backend. Null: by the verdict alone.
-  std::string (*culprit)(const Case& failing, const std::function<Outcome(const Case&)>& run,
-                         const Policy& policy) = nullptr;
+  /// Findings without a known cause are told apart by the smallest part of a case that fails
+  /// (shrink::failing_part). Else by the verdict alone.
+  bool is_told_by_part = false;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
   /// Of real kernels. Null: those in the stages that families share alone.

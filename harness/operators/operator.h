@@ -176,6 +176,10 @@ struct Operator {
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
+/// Whether cases of the operator with that name, in ONNX's default domain, can reach the hazard: what Operator::hazards
+/// says.
+[[nodiscard]] bool concerns(const HazardInfo& hazard, std::string_view op_type);
+
 /// The operator of a case: of one node, or kGraphSubject of several; null where it is not known.
 [[nodiscard]] const Operator* operator_of(const Case& test_case);
 

@@ -46,6 +46,11 @@ bool Operator::is_named(std::string_view its_domain, std::string_view op_type) c
   return name == op_type && (its_domain.empty() || its_domain == "ai.onnx");
 }
 
+bool concerns(const HazardInfo& hazard, std::string_view op_type) {
+  const Operator* known = find_operator("", op_type);
+  return known != nullptr && known->hazards.contains(hazard);
+}
+
 std::int64_t Operator::version_at(std::int64_t opset_version) const {
   std::int64_t current = 0;
   for (const std::int64_t version : versions) {

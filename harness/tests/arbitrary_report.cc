@@ -1,4 +1,5 @@
 #include "harness/tests/arbitrary_report.h"
+#include "harness/operators/operator.h"
 
 #include <rapidcheck.h>
 
@@ -100,7 +101,7 @@ HazardCoverage arbitrary_coverage() {
     if (!coin()) continue;
     result.note(std::string(op_type));
     for (const HazardInfo& info : hazards()) {
-      if (!info.concerns(op_type) || !coin()) continue;
+      if (!concerns(info, op_type) || !coin()) continue;
       HazardCoverage::Totals totals{};
       totals[static_cast<std::size_t>(info.hazard)] = {1 + count(), 1 + count()};
       result.add(std::string(op_type), coin() ? "uint8 int8 uint8" : "int8", totals);

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/diagnose/identify/identify_profile.h"
+#include "harness/json/profile_file.h"
 #include "harness/judge/compare.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/operators/text.h"

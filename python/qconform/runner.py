@@ -107,7 +107,7 @@ class Explanation:
     tested: int
     reproduced: int
     #: the least part of a graph that fails too
-    culprit: str
+    failing_part: str
     document: Mapping[str, Any] = field(repr=False)
 
     def facts(self) -> list[tuple[str, str]]:
@@ -123,7 +123,7 @@ class Explanation:
             ("where", self.where),
             ("look at", ", ".join(defect.stages for defect in self.defects)),
             ("known", ", ".join(defect.evidence for defect in self.defects if defect.evidence)),
-            ("culprit", self.culprit),
+            ("failing part", self.failing_part),
         ]
         return [(word, text) for word, text in facts if text]
 
@@ -253,7 +253,7 @@ def explain(
         where=(document.get("pattern") or {}).get("description", ""),
         tested=support.get("cases", 0),
         reproduced=support.get("reproduced_cases", 0),
-        culprit=document.get("culprit") or "",
+        failing_part=document.get("failing_part") or "",
         document=document,
     )
 

@@ -205,12 +205,12 @@ std::string text_of(const Explained& explained, const Painter& paint) {
   std::string text = fmt::format(
       "{}   {} on {}: {}{}{}\n", shown(explained.test_case.id), shown(explained.test_case.op_types()),
       shown(explained.backend), paint.verdict(verdict.kind), verdict.detail.empty() ? "" : ", ", shown(verdict.detail));
-  if (!explained.explanation && explained.culprit.empty()) {
+  if (!explained.explanation && explained.failing_part.empty()) {
     return text + "nothing to explain: no output with a wrong value or shape\n";
   }
   if (explained.explanation) text += explanation_lines(*explained.explanation);
-  if (!explained.culprit.empty()) {
-    text += line("culprit", explained.culprit + " (the least part of the graph that fails too)");
+  if (!explained.failing_part.empty()) {
+    text += line("failing part", explained.failing_part + " (the least part of the graph that fails too)");
   }
   if (explained.smallest) {
     const auto& worst = explained.smallest_verdict.worst;
@@ -224,7 +224,7 @@ std::string to_json(const Explained& explained) {
             {"backend", explained.backend},       {"verdict", name_of(explained.verdict.kind)},
             {"detail", explained.verdict.detail}, {"status", nullptr}};
   if (explained.explanation) add_explanation(json, *explained.explanation);
-  if (!explained.culprit.empty()) json["culprit"] = explained.culprit;
+  if (!explained.failing_part.empty()) json["failing_part"] = explained.failing_part;
   if (explained.smallest) {
     json["smallest"] = {{"summary", summary_of(*explained.smallest)}, {"detail", explained.smallest_verdict.detail}};
   }

@@ -20,14 +20,14 @@ struct Explained {
   std::optional<Case> smallest;  ///< that fails in the same way, where one was looked for
   Verdict smallest_verdict;
   std::string
-      culprit{};  ///< the least part of a failing graph that fails too, in a few words; empty where none is known
+      failing_part{};  ///< the least part of a failing graph that fails too, in a few words; empty where none is known
 };
 
 /// The status with the defect, its rule, what it is known from, where to look, and what supports it.
 [[nodiscard]] std::string text_of(const Explained& explained, const Painter& paint);
 
 /// {"case", "backend", "verdict", "detail", "status", "signature", "candidates", "support", "pattern",
-/// "errors", "region", "smallest", "culprit", ...}, for `qconform explain --json`: docs/explain.md.
+/// "errors", "region", "smallest", "failing_part", ...}, for `qconform explain --json`: docs/explain.md.
 [[nodiscard]] std::string to_json(const Explained& explained);
 
 }  // namespace qconform::report

@@ -1,4 +1,5 @@
 #include "harness/diagnose/audit/audit.h"
+#include "harness/operators/operator.h"
 
 #include <algorithm>
 #include <ctime>
@@ -169,7 +170,7 @@ std::string joined_labels(const std::vector<Hazard>& hazards) {
 std::vector<Hazard> hazards_behind(const Defect& defect, const Operator& op) {
   std::vector<Hazard> concerned;
   std::copy_if(defect.hazards.begin(), defect.hazards.end(), std::back_inserter(concerned),
-               [&](Hazard hazard) { return info_of(hazard).concerns(op.name); });
+               [&](Hazard hazard) { return qconform::concerns(info_of(hazard), op.name); });
   return concerned;
 }
 

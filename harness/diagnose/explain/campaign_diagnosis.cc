@@ -96,7 +96,7 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
   auto observation = Observation::borrowing(test_case, expected, outcome);
   if (test_case.output_count() > 1) observation = failing_output(*backends_[backend], test_case);
-  if (observation == nullptr || !observation->is_failure()) return culprit_of(*backends_[backend], test_case);
+  if (observation == nullptr || !observation->is_failure()) return failing_part_of(*backends_[backend], test_case);
   Subject& subject = subjects_[{backend, test_case.subject()}];
   if (!subject.causes) {
     GuardedOutput output;
@@ -114,8 +114,8 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   if (!signature) return kUndetermined;
   explain_open(subject, *backends_[backend], *observation, *signature);
   if (causes.has_cause(*signature)) return *signature;
-  std::string culprit = culprit_of(*backends_[backend], test_case);
-  if (!culprit.empty()) subject.culprits[*signature] = std::move(culprit);
+  std::string failing_part = failing_part_of(*backends_[backend], test_case);
+  if (!failing_part.empty()) subject.failing_parts[*signature] = std::move(failing_part);
   return *signature;
 }
 
@@ -131,11 +131,11 @@ std::unique_ptr<Observation> CampaignDiagnosis::failing_output(Backend& backend,
   return nullptr;
 }
 
-std::string CampaignDiagnosis::culprit_of(Backend& backend, const Case& test_case) const {
+std::string CampaignDiagnosis::failing_part_of(Backend& backend, const Case& test_case) const {
   const Family* family = family_of(test_case);
-  if (family == nullptr || family->culprit == nullptr) return {};
+  if (family == nullptr || !family->is_told_by_part) return {};
   GuardedOutput output;
-  return family->culprit(test_case, runner_on(backend, output), policy_);
+  return shrink::failing_part(test_case, runner_on(backend, output), policy_);
 }
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
@@ -187,7 +187,7 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
   bool may_be_another = subject.base.arithmetic.has_value();
   for (const FailureGroup& group : subject.groups) {
     if (!group.cause) {
-      may_be_another = may_be_another || open != nullptr || !group.culprit.empty() || is_of_shape(group);
+      may_be_another = may_be_another || open != nullptr || !group.failing_part.empty() || is_of_shape(group);
       open = &group;
       continue;
     }
@@ -204,7 +204,7 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
 void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
   subject.causes->find();
   learn_open(subject, backend);
-  subject.groups = subject.causes->take_groups(subject.unexplained, subject.culprits);
+  subject.groups = subject.causes->take_groups(subject.unexplained, subject.failing_parts);
   int explanations = 0;
   for (FailureGroup& group : subject.groups) {
     if (!group.cause) continue;
@@ -286,7 +286,7 @@ void CampaignDiagnosis::unite_groups(Subject& subject) {
   const auto takes_over = [&](const FailureGroup& group, const FailureGroup& other) {
     if (group.signature == other.signature) return true;
     if (!group.cause && !other.cause) {
-      return group.culprit == other.culprit && is_of_shape(group) == is_of_shape(other);
+      return group.failing_part == other.failing_part && is_of_shape(group) == is_of_shape(other);
     }
     if (!group.cause || group.status > Status::ambiguous || group.status > other.status) return false;
     if (other.cause && subject.causes->is_part(*other.cause, *group.cause)) return false;
@@ -339,16 +339,16 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
   const auto found = subjects_.find({backend, test_case.subject()});
   const auto observation = Observation::borrowing(test_case, expected, outcome);
   if (found == subjects_.end() || !found->second.causes || observation == nullptr) {
-    return culprit_of(*backends_[backend], test_case);
+    return failing_part_of(*backends_[backend], test_case);
   }
   Subject& subject = found->second;
   for (const FailureGroup& group : subject.groups) {
     if (group.cause && subject.causes->reproduces(*group.cause, *observation)) return group.signature;
   }
-  std::string culprit = culprit_of(*backends_[backend], test_case);
-  if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return culprit;
+  std::string failing_part = failing_part_of(*backends_[backend], test_case);
+  if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return failing_part;
   Explanation explanation = explain_case(*backends_[backend], *observation, options_for(subject));
-  if (explanation.candidates.empty() || explanation.status > Status::ambiguous) return culprit;
+  if (explanation.candidates.empty() || explanation.status > Status::ambiguous) return failing_part;
   FailureGroup group;
   group.signature = explanation.signature();
   if (group_named(subject, group.signature) != nullptr) return group.signature;
@@ -375,9 +375,9 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (!finding.diagnosis || found == subjects_.end()) return;
   Subject& subject = found->second;
   FailureGroup* const group = group_named(subject, finding.signature);
-  if (group != nullptr && !group->culprit.empty()) {
-    const std::string culprit = culprit_of(*backends_[backend], finding.example);
-    if (!culprit.empty()) finding.signature = culprit;
+  if (group != nullptr && !group->failing_part.empty()) {
+    const std::string failing_part = failing_part_of(*backends_[backend], finding.example);
+    if (!failing_part.empty()) finding.signature = failing_part;
   }
   if (group == nullptr || !group->cause) return;
   GuardedOutput output;

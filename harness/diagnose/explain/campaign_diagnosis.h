@@ -67,7 +67,7 @@ class CampaignDiagnosis final : public Diagnoser {
   [[nodiscard]] std::string implied(std::size_t backend, const std::string& op_type,
                                     const std::vector<std::string>& reproducing) const;
   /// Learns from the smallest case of a finding, once that is shrunk: no condition stays that it contradicts, and a
-  /// culprit is named after it.
+  /// failing part is named after it.
   void refine(Finding& finding, std::size_t backend);
   /// Replaces what was learnt of the failures with that signature, if there are any, and of the cases that pass.
   void learn(std::size_t backend, const std::string& op_type, const std::string& signature, Learnt learnt);
@@ -83,15 +83,15 @@ class CampaignDiagnosis final : public Diagnoser {
     int explanations = 0;
     int explained_when_settled = 0;
     /// The least parts of failures that were open, by their signatures: for those that stay so.
-    std::map<std::string, std::string> culprits;
+    std::map<std::string, std::string> failing_parts;
     std::optional<Explanation> unexplained;  ///< of the first failure that explain() found no cause of
     std::vector<FailureGroup> groups;        ///< once it is settled
     bool is_settled = false;
   };
 
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
-  /// Family::culprit of the backend; empty where the family has none.
-  [[nodiscard]] std::string culprit_of(Backend& backend, const Case& test_case) const;
+  /// shrink::failing_part on the backend; empty where the family is not told by parts.
+  [[nodiscard]] std::string failing_part_of(Backend& backend, const Case& test_case) const;
   /// `signature`: of the failure, which is open.
   void explain_open(Subject& subject, Backend& backend, const Observation& observation,
                     const std::string& signature) const;

@@ -28,14 +28,6 @@ std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy) {
   return all;
 }
 
-std::optional<Tensor> NodeModels::run(const ModelledCase& modelled) const {
-  if (of_kinds.empty()) return modelled.run(common);
-  const NodeKind kind = kind_of(modelled);
-  const auto found =
-      std::find_if(of_kinds.begin(), of_kinds.end(), [&](const auto& one) { return matches(one.first, kind); });
-  return modelled.run(found == of_kinds.end() ? common : found->second);
-}
-
 CandidateTest::CandidateTest(const Operator& op, const Policy& policy, const Arithmetic* base)
     : arithmetics_(arithmetics(op, policy)), has_base_(base != nullptr) {
   if (base == nullptr) return;

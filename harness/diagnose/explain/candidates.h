@@ -10,24 +10,9 @@
 
 #include "harness/core/profile.h"
 #include "harness/diagnose/explain/evidence.h"
-#include "harness/diagnose/identify/node_kind.h"
+#include "harness/diagnose/models/arithmetic.h"
 
 namespace qconform::diagnose {
-
-/// A model for every kind of node.
-struct NodeModels {
-  Model common;
-  /// Of some kinds: the first whose pattern matches counts.
-  std::vector<std::pair<KindPattern, Model>> of_kinds = {};
-
-  [[nodiscard]] std::optional<Tensor> run(const ModelledCase& modelled) const;
-};
-
-/// A way to compute what a policy leaves open: each that it admits may be a backend's, whatever else is wrong with it.
-struct Arithmetic {
-  std::string name;   ///< "correctly-rounded", "ort-f32", ...: those of profiles and of the family
-  NodeModels models;  ///< without defects
-};
 
 /// The policy's own first, then those of the operator's family.
 [[nodiscard]] std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy);

@@ -57,7 +57,7 @@ void describe_place(FailureGroup& group) {
   for (const auto& observation : group.failures.kept) kept.push_back(observation.get());
   const Pattern pattern = pattern_of(kept);
   group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
-  if (!group.cause) group.signature = group.culprit.empty() ? "unexplained:" + std::string(pattern.id) : group.culprit;
+  if (!group.cause) group.signature = group.failing_part.empty() ? "unexplained:" + std::string(pattern.id) : group.failing_part;
 }
 
 Causes::Causes(const Operator& op, const Policy& policy, const Arithmetic* base)
@@ -288,7 +288,7 @@ FailureGroup Causes::begin_group(std::size_t cause) const {
 }
 
 std::vector<FailureGroup> Causes::take_groups(const std::optional<Explanation>& unexplained,
-                                              const std::map<std::string, std::string>& culprits) {
+                                              const std::map<std::string, std::string>& failing_parts) {
   std::vector<FailureGroup> groups;
   std::vector<Part*> left;
   for (auto& [signature, part] : parts_) left.push_back(&part);
@@ -308,13 +308,13 @@ std::vector<FailureGroup> Causes::take_groups(const std::optional<Explanation>& 
     move_to(begin_group(*cause), [&](const std::string&, const Part& part) { return is_among(part.causes, *cause); });
   }
   std::set<std::string> names;
-  for (const auto& [signature, culprit] : culprits) names.insert(culprit);
+  for (const auto& [signature, failing_part] : failing_parts) names.insert(failing_part);
   for (const std::string& name : names) {
     FailureGroup group;
-    group.culprit = name;
+    group.failing_part = name;
     move_to(std::move(group), [&](const std::string& signature, const Part&) {
-      const auto found = culprits.find(signature);
-      return found != culprits.end() && found->second == name;
+      const auto found = failing_parts.find(signature);
+      return found != failing_parts.end() && found->second == name;
     });
   }
   move_to(FailureGroup(), [](const std::string&, const Part& part) {

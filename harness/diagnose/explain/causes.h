@@ -40,7 +40,7 @@ struct FailureGroup {
   std::string signature;
   Status status = Status::unexplained;
   std::optional<std::size_t> cause;        ///< its position
-  std::string culprit;                     ///< without a cause: their smallest failing part, which names them; or empty
+  std::string failing_part;                     ///< without a cause: their smallest failing part, which names them; or empty
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< of the cause, or of one of those without any
   std::string where;
@@ -48,7 +48,7 @@ struct FailureGroup {
   std::vector<FeatureSet> smallest;  ///< of cases that were made from these
 };
 
-/// Says where the failures are wrong, which names those without a cause or a culprit.
+/// Says where the failures are wrong, which names those without a cause or a failing part.
 void describe_place(FailureGroup& group);
 
 class Causes {
@@ -92,10 +92,10 @@ class Causes {
   [[nodiscard]] bool is_explained(const Observation& observation) const;
 
   /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
-  /// without a cause, by their culprits, which are given by signature; `unexplained` is of one of them. Failures that
+  /// without a cause, by their failing parts, which are given by signature; `unexplained` is of one of them. Failures that
   /// could not be compared with every cause belong to no group, unless there is no other.
   [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained,
-                                                      const std::map<std::string, std::string>& culprits);
+                                                      const std::map<std::string, std::string>& failing_parts);
 
   [[nodiscard]] const std::vector<const Defect*>& defects_of(std::size_t cause) const {
     return causes_[cause].set.defects;

@@ -329,7 +329,7 @@ class Learner {
     const std::vector<Hazard> common = common_hazards(op_, failures);
     std::vector<Hazard> all;
     for (const HazardInfo& info : hazards()) {
-      if (info.concerns(op_.name)) all.push_back(info.hazard);
+      if (concerns(info, op_.name)) all.push_back(info.hazard);
     }
     agreed_ = 0;
     // The cases that gave rows come first: in some of them the candidates see something that tells them apart.

@@ -1,4 +1,5 @@
 #include "harness/diagnose/explain/probes.h"
+#include "harness/operators/operator.h"
 
 #include <algorithm>
 #include <iterator>
@@ -24,7 +25,7 @@ constexpr std::uint64_t kProbeStream = 0x5345'5041'5241'5445U;
 
 Probes::Probes(const Operator& op, std::uint64_t seed) : op_(op), family_(*family_of("", op.name)), seed_(seed) {
   for (const HazardInfo& info : hazards()) {
-    if (info.concerns(op.name)) concerned_.push_back(info.hazard);
+    if (concerns(info, op.name)) concerned_.push_back(info.hazard);
   }
 }
 
@@ -73,7 +74,7 @@ std::vector<Hazard> hazards_near(const Defect& defect, const Operator& op) {
   std::vector<Hazard> wanted;
   for (const StageInfo* stage : replaced_stages(defect)) {
     std::copy_if(stage->hazards.begin(), stage->hazards.end(), std::back_inserter(wanted),
-                 [&](Hazard hazard) { return info_of(hazard).concerns(op.name); });
+                 [&](Hazard hazard) { return concerns(info_of(hazard), op.name); });
   }
   return wanted;
 }
@@ -85,7 +86,7 @@ std::vector<Hazard> common_hazards(const Operator& op, std::span<const Observati
   const bool is_rounding = pattern == "ties" || pattern == "near-ties";
   std::vector<Hazard> common;
   for (const HazardInfo& info : hazards()) {
-    if (!info.concerns(op.name)) continue;
+    if (!concerns(info, op.name)) continue;
     const bool is_common = std::all_of(failures.begin(), failures.end(), [&](const Observation* observation) {
       return observation->expected().hazards[info.hazard] > 0;
     });

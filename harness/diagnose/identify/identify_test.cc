@@ -6,6 +6,7 @@
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
 #include "harness/diagnose/identify/identify_profile.h"
+#include "harness/json/profile_file.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/engine/execute.h"
 #include "harness/json/case_json.h"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/base/text.h"
-#include "harness/diagnose/models/learnt_model.h"
 #include "harness/operators/family.h"
 
 namespace qconform::diagnose {
@@ -34,15 +32,6 @@ std::vector<Defect> all_defects() {
     for (const Defect& defect : list.defects) add_to(all, defect);
   }
   return all;
-}
-
-std::string unknown_id(std::string_view id) {
-  std::vector<std::string_view> ids;
-  for (const Defect& defect : defects()) ids.push_back(defect.id);
-  std::string text = "no defect model \"" + std::string(id) + "\"";
-  const std::vector<std::string_view> near = near_names(id, ids);
-  for (std::size_t i = 0; i < near.size(); ++i) text += (i == 0 ? "; did you mean " : ", ") + std::string(near[i]);
-  return text + (near.empty() ? "; see" : "? See") + " `qconform list defects`";
 }
 
 }  // namespace
@@ -101,22 +90,6 @@ Result<void> Model::add(const Defect& defect) {
   }
   defects_.push_back(&defect);
   return {};
-}
-
-Result<Model> Model::named(std::string_view ids, reference::RoundingProfile profile, const std::string& field) {
-  Model model(profile);
-  for (std::size_t begin = 0; begin <= ids.size();) {
-    const std::size_t end = std::min(ids.find('+', begin), ids.size());
-    const std::string_view id = ids.substr(begin, end - begin);
-    const Defect* defect = find_defect(id);
-    if (defect == nullptr && names_a_file(id)) {
-      QCONFORM_ASSIGN(defect, in_context(field, load_model(std::string(id))));
-    }
-    if (defect == nullptr) return fail(field, unknown_id(id));
-    if (const Result<void> added = model.add(*defect); !added) return fail(field, added.error().message);
-    begin = end + 1;
-  }
-  return model;
 }
 
 Stages Model::stages(std::string_view op_type) const {

@@ -78,10 +78,6 @@ class Model {
   /// Adds a defect. An error, and no change, when one that is present replaces the same stage.
   [[nodiscard]] Result<void> add(const Defect& defect);
 
-  /// "ID" or "ID+ID...", where a learnt model's file may stand for an ID. Errors name the unknown id with the nearest
-  /// ones, what is wrong in a file, or the stage that two defects replace. `field` is what messages call the argument.
-  [[nodiscard]] static Result<Model> named(std::string_view ids, reference::RoundingProfile profile,
-                                           const std::string& field);
 
   /// The pipeline for one operator: defects of other operators are left out.
   [[nodiscard]] Stages stages(std::string_view op_type) const;

@@ -124,7 +124,7 @@ TEST(LearntModels, AreOneForEachText) {
 
 std::string message_of(const std::filesystem::path& file, std::string_view text) {
   std::ofstream(file) << text;
-  const auto model = Model::named(file.string(), RoundingProfile::correctly_rounded, "--backend");
+  const auto model = model_named(file.string(), RoundingProfile::correctly_rounded, "--backend");
   return model ? "" : model.error().text();
 }
 
@@ -148,7 +148,7 @@ TEST(LearntModels, AreReadFromFilesAndTheirErrorsNameFieldValueAndRule) {
             0U);
   EXPECT_NE(message_of(file, "{").find(file.string()), std::string::npos);
   EXPECT_NE(message_of(file, head + R"("stage": "pad"})").find("expression"), std::string::npos);
-  const auto absent = Model::named("no/such.json", RoundingProfile::correctly_rounded, "--backend");
+  const auto absent = model_named("no/such.json", RoundingProfile::correctly_rounded, "--backend");
   ASSERT_FALSE(absent.has_value());
   EXPECT_NE(absent.error().text().find("no/such.json"), std::string::npos);
 }

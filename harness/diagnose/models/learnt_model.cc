@@ -66,6 +66,15 @@ Result<const Defect*> model_of_file(const ModelFile& file) {
   return &model_of(file.op_type, expression);
 }
 
+std::string unknown_id(std::string_view id) {
+  std::vector<std::string_view> ids;
+  for (const Defect& defect : defects()) ids.push_back(defect.id);
+  std::string text = "no defect model \"" + std::string(id) + "\"";
+  const std::vector<std::string_view> near = near_names(id, ids);
+  for (std::size_t i = 0; i < near.size(); ++i) text += (i == 0 ? "; did you mean " : ", ") + std::string(near[i]);
+  return text + (near.empty() ? "; see" : "? See") + " `qconform list defects`";
+}
+
 }  // namespace
 
 const Defect& model_of(std::string_view op_type, const Expression& expression) {
@@ -92,6 +101,22 @@ std::string model_text(const Defect& defect, std::string_view note) {
 
 bool names_a_file(std::string_view id) {
   return id.ends_with(".json") || id.find('/') != std::string_view::npos;
+}
+
+Result<Model> model_named(std::string_view ids, reference::RoundingProfile profile, const std::string& field) {
+  Model model(profile);
+  for (std::size_t begin = 0; begin <= ids.size();) {
+    const std::size_t end = std::min(ids.find('+', begin), ids.size());
+    const std::string_view id = ids.substr(begin, end - begin);
+    const Defect* defect = find_defect(id);
+    if (defect == nullptr && names_a_file(id)) {
+      QCONFORM_ASSIGN(defect, in_context(field, load_model(std::string(id))));
+    }
+    if (defect == nullptr) return fail(field, unknown_id(id));
+    if (const Result<void> added = model.add(*defect); !added) return fail(field, added.error().message);
+    begin = end + 1;
+  }
+  return model;
 }
 
 }  // namespace qconform::diagnose

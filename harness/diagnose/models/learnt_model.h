@@ -21,4 +21,9 @@ namespace qconform::diagnose {
 /// Whether a model's name is that of a file: it ends in .json, or has a /.
 [[nodiscard]] bool names_a_file(std::string_view id);
 
+/// "ID" or "ID+ID...", where a learnt model's file may stand for an ID. Errors name the unknown id with the nearest
+/// ones, what is wrong in a file, or the stage that two defects replace. `field` is what messages call the argument.
+[[nodiscard]] Result<Model> model_named(std::string_view ids, reference::RoundingProfile profile,
+                                         const std::string& field);
+
 }  // namespace qconform::diagnose

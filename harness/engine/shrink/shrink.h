@@ -79,6 +79,10 @@ struct Result {
 [[nodiscard]] Result shrink(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits = {},
                             std::optional<VerdictKind> expected = std::nullopt, const HasCause& cause = {});
 
+/// Names a failure by the operators of the smallest part of the case that fails in the same way:
+/// "DequantizeLinear+Relu+QuantizeLinear, by one". Empty where the case does not fail.
+[[nodiscard]] std::string failing_part(const Case& failing, const Runner& run, const Policy& policy);
+
 struct FindingLimits {
   Limits each;
   double seconds = 60;             ///< for all findings together; those that come too late keep their case

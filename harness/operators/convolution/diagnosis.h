@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/models/arithmetic.h"
 #include "harness/diagnose/explain/case_features.h"
 #include "harness/diagnose/explain/output_regions.h"
 #include "harness/diagnose/identify/identify_probe.h"

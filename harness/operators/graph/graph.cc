@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/models/arithmetic.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/hazards.h"
 #include "harness/operators/graph/pipeline.h"
@@ -322,7 +322,7 @@ const Family& graph_family() {
                                  .reductions = shrink::graph_reductions,
                                  .extents = shrink::graph_extents,
                                  .run = diagnose::run_graph,
-                                 .culprit = shrink::graph_culprit,
+                                 .is_told_by_part = true,
                                  .defects = diagnose::graph_defects,
                                  .arithmetics = graph_arithmetics};
   return family;

@@ -195,7 +195,7 @@ TEST(Graph, ShrinksToTheNodesThatAreWrong) {
     const shrink::Result result = shrink::shrink(failing, wrong_behind_relu, {});
     EXPECT_LE(result.smallest.nodes.size(), 4U) << result.smallest.op_types();
     EXPECT_THAT(result.smallest.op_types(), HasSubstr("Relu"));
-    EXPECT_THAT(shrink::graph_culprit(failing, wrong_behind_relu, {}), HasSubstr("Relu"));
+    EXPECT_THAT(shrink::failing_part(failing, wrong_behind_relu, {}), HasSubstr("Relu"));
     ++shrunk;
   }
   EXPECT_EQ(shrunk, 12);

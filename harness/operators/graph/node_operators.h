@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "harness/core/type_set.h"
 #include "harness/operators/graph/node_lowering.h"
-#include "harness/operators/linear/contract.h"
 #include "harness/operators/node_reader.h"
 
 namespace qconform::lowering {

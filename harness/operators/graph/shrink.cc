@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "harness/engine/shrink/edits.h"
-#include "harness/engine/shrink/shrink.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/graph.h"
 
@@ -166,20 +165,6 @@ std::span<const Reduction> graph_reductions() {
       Reduction{Stage::dimensions, "no optional inputs of nodes", no_optional_node_inputs},
   };
   return all;
-}
-
-std::string graph_culprit(const Case& failing, const std::function<Outcome(const Case&)>& run, const Policy& policy) {
-  constexpr std::uint64_t kRuns = 200;
-  constexpr double kSeconds = 1;
-  const Limits limits{.runs = kRuns, .seconds = kSeconds, .clock = {}, .last_stage = Stage::element};
-  const Result part = shrink(failing, run, policy, limits);
-  if (part.ending == Ending::does_not_fail) return {};
-  std::string text = part.smallest.op_types();
-  if (part.verdict.kind != VerdictKind::wrong) return text + ", " + std::string(name_of(part.verdict.kind));
-  const Classification classification = classify(part.smallest);
-  const bool is_rounded = classification.lowered && is_integer(classification.lowered->output_type());
-  if (is_rounded && part.verdict.worst && part.verdict.worst->distance <= 1) text += ", by one";
-  return text;
 }
 
 std::vector<Extent> graph_extents(const Case& test_case, const std::vector<std::int64_t>& /*wrong_element*/) {

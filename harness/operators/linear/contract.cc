@@ -21,19 +21,6 @@ std::vector<double> numbers(const Tensor& tensor) {
 
 }  // namespace
 
-std::string TypeSet::text() const {
-  std::vector<std::string> names;
-  for (std::int32_t number = 0; number < 64; ++number) {
-    const auto type = static_cast<ElementType>(number);
-    if (contains(type)) names.push_back(name_of(type));
-  }
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  }
-  return text;
-}
-
 const LinearVersion& version_for(std::span<const LinearVersion> versions, std::int64_t opset_version) {
   std::size_t current = 0;
   while (current + 1 < versions.size() && versions[current + 1].version <= opset_version) ++current;

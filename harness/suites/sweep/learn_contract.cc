@@ -239,25 +239,25 @@ class Learner {
   // Learns the combination for which `row` is declined. False where no small one was found. `solver` is of the rows
   // inside the contract. In every context that is taken although it has the combination found so far, more matters.
   bool locate(const Row& row, const ConstraintSolver& solver) {
-    Choices culprit;
+    Choices suspects;
     std::optional<Row> context = nearest_taken(row);
     for (int i = 0; context && i < kContexts && has_budget(); ++i) {
-      for (const Choice& term : difference(row, *context, culprit)) culprit.push_back(term);
-      std::sort(culprit.begin(), culprit.end());
-      context = taken_with(culprit, solver);
+      for (const Choice& term : difference(row, *context, suspects)) suspects.push_back(term);
+      std::sort(suspects.begin(), suspects.end());
+      context = taken_with(suspects, solver);
     }
     // More would be no rule that a person recognizes, and hardly one that the backend has.
     constexpr std::size_t kMost = 4;
-    if (context || culprit.size() < 2 || culprit.size() > kMost) return false;
-    learnt_.contract.declined.push_back(widened(culprit, solver));
+    if (context || suspects.size() < 2 || suspects.size() > kMost) return false;
+    learnt_.contract.declined.push_back(widened(suspects, solver));
     return true;
   }
 
   // With the classes beside those of the combination that make no difference: "M other than 1", and not a rule for each
   // M.
-  Combination widened(const Choices& culprit, const ConstraintSolver& solver) {
+  Combination widened(const Choices& suspects, const ConstraintSolver& solver) {
     Combination combination;
-    for (const Choice& choice : culprit) combination.push_back({choice.parameter, 1U << choice.chosen});
+    for (const Choice& choice : suspects) combination.push_back({choice.parameter, 1U << choice.chosen});
     for (Term& term : combination) {
       std::uint32_t others = learnt_.contract.taken[term.parameter] & ~term.classes;
       for (; others != 0; others &= others - 1) {
