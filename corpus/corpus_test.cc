@@ -6,10 +6,10 @@
 #include <set>
 
 #include "harness/base/file.h"
-#include "harness/directml/description_json.h"
-#include "harness/json/case_json.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/operator.h"
+#include "harness/forms/directml/description_json.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/tests/committed_vectors.h"
 
 namespace qconform {

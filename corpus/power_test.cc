@@ -9,7 +9,7 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/tests/committed_vectors.h"
 
 namespace qconform {

@@ -11,9 +11,9 @@
 #include "harness/base/file.h"
 #include "harness/campaign/guided/kept_inputs.h"
 #include "harness/core/version.h"
-#include "harness/json/profile_file.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
+#include "harness/forms/json/profile_file.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 //
 // With --backend it judges those backends alone, as a campaign does (campaign_judge.h).
 //
-// The custom mutator decodes the model, changes the case and encodes it again (harness/mutate).
+// The custom mutator decodes the model, changes the case and encodes it again (harness/model/mutate).
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +19,8 @@
 #include "fuzz/model_damage.h"
 #include "harness/backends/kinds.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
-#include "harness/mutate/case_mutator.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/random.h"
 #include "reference/kernels/kernels.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "harness/directml/description_json.h"
-#include "harness/directml/lower.h"
-#include "harness/operators/operator.h"
+#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/lower.h"
+#include "harness/model/operator.h"
 
 namespace {
 

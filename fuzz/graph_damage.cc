@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/mutate/tensor_values.h"
-#include "harness/operators/graph/node_operators.h"
-#include "harness/suites/random_values.h"
+#include "harness/graphs/node_operators.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/mutate/tensor_values.h"
 
 namespace qconform::fuzz {
 namespace {

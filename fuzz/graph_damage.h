@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/core/case.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform::fuzz {
 

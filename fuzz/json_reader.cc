@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/json/case_json.h"
+#include "harness/forms/json/case_json.h"
 
 namespace {
 

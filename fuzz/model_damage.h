@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "harness/base/error.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform::fuzz {
 

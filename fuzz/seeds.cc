@@ -10,12 +10,12 @@
 
 #include "harness/backends/sandbox/message.h"
 #include "harness/base/file.h"
-#include "harness/json/case_json.h"
-#include "harness/mutate/case_mutator.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/corpus.h"
 #include "harness/suites/random.h"
-#include "harness/suites/rng.h"
 
 namespace {
 
@@ -127,8 +127,8 @@ int main(int argc, char** argv) {
   }
   const fs::path root = argv[1];
   const fs::path out = argv[2];
-  for (const auto& written :
-       {add_cases(root / "corpus", out), add_descriptions(root / "harness/directml/samples", out), add_elements(out)}) {
+  for (const auto& written : {add_cases(root / "corpus", out),
+                              add_descriptions(root / "harness/forms/directml/samples", out), add_elements(out)}) {
     if (written) continue;
     std::fprintf(stderr, "%s\n", written.error().text().c_str());
     return 2;

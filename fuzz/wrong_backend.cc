@@ -3,11 +3,11 @@
 
 #include "fuzz/graph_walk.h"
 #include "harness/backends/kinds.h"
-#include "harness/diagnose/models/defect.h"
-#include "harness/mutate/tensor_values.h"
-#include "harness/operators/operator.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/rng.h"
+#include "harness/model/defects/defect.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/operator.h"
 
 namespace qconform::fuzz {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
-#include "harness/directml/description_json.h"
-#include "harness/directml/lower.h"
 #include "harness/engine/execute.h"
-#include "harness/json/case_json.h"
-#include "harness/json/case_json_object.h"
-#include "harness/judge/judge.h"
+#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/lower.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/forms/json/case_json_object.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/corpus.h"
 
 namespace qconform::lint {

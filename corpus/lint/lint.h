@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform::lint {
 

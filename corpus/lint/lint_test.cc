@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "harness/base/file.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/json/json_text.h"
 #include "harness/suites/corpus.h"
 #include "harness/tests/temporary_folder.h"
 

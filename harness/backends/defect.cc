@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "harness/core/version.h"
-#include "harness/diagnose/models/modelled_case.h"
+#include "harness/model/defects/modelled_case.h"
 
 namespace qconform::backend {
 namespace {

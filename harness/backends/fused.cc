@@ -11,7 +11,7 @@
 #include "harness/backends/interpreted_graph.h"
 #include "harness/backends/kinds.h"
 #include "harness/core/version.h"
-#include "harness/operators/graph/shown_graph.h"
+#include "harness/graphs/shown_graph.h"
 
 namespace qconform::backend {
 namespace {

@@ -7,11 +7,11 @@
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/run_suites.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/case_builder.h"
-#include "harness/operators/graph/graph_builder.h"
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/operator.h"
+#include "harness/graphs/graph_builder.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/suites/select.h"
 
 namespace qconform::backend {

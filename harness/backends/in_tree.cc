@@ -7,7 +7,7 @@
 #include "harness/base/aligned_bytes.h"
 #include "harness/core/backend.h"
 #include "harness/core/version.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform::backend {
 namespace {

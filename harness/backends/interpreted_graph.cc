@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/operator.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/operator.h"
 #include "reference/numerics/bits.h"
 
 namespace qconform::backend {

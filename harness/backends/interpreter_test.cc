@@ -4,8 +4,8 @@
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
-#include "harness/operators/case_builder.h"
-#include "harness/suites/rng.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform::backend {
 namespace {

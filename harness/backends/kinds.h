@@ -12,7 +12,7 @@
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
-#include "harness/diagnose/models/defect.h"
+#include "harness/model/defects/defect.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform::backend {

@@ -16,9 +16,9 @@
 #include "harness/backends/plugin_versions.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/core/version.h"
-#include "harness/operators/family.h"
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/operator.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/family.h"
+#include "harness/model/operator.h"
 
 namespace qconform::backend {
 namespace {

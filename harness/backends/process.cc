@@ -14,11 +14,11 @@
 
 #include "harness/backends/process_backend.h"
 #include "harness/backends/process_messages.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/operators/operator.h"
 
 namespace qconform::backend {
 namespace {

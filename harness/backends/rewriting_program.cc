@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/describe/json_archives.h"
+#include "harness/forms/archive/json_archives.h"
 
 namespace qconform::backend {
 namespace {

@@ -16,8 +16,8 @@
 #include "harness/base/text.h"
 #include "harness/base/thrown.h"
 #include "harness/core/version.h"
+#include "harness/forms/defects/learnt_model.h"
 #include "reference/kernels/kernels.h"
-#include "harness/diagnose/models/learnt_model.h"
 
 namespace qconform::backend {
 namespace {

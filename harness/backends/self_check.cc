@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/graphs/graph_builder.h"
 #include "harness/onnx/tensor_cast.h"
-#include "harness/operators/graph/graph_builder.h"
 
 namespace qconform::backend {
 namespace {

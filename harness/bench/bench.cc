@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "harness/bench/peaks.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "harness/bench/participant.h"
 #include "harness/bench/result.h"
 #include "harness/core/profile.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform::bench {
 

@@ -13,7 +13,7 @@
 #include "harness/bench/peaks.h"
 #include "harness/bench/pinning.h"
 #include "harness/core/backend.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform::bench {

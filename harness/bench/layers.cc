@@ -1,4 +1,4 @@
-#include "harness/bench/layers.h"
+#include "harness/model/layers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <array>
 #include <cctype>
 
-#include "harness/operators/family.h"
+#include "harness/model/family.h"
 #include "harness/suites/select.h"
 
 namespace qconform::bench {

@@ -1,12 +1,12 @@
 // The layer sets against what is known of the networks, and the text of layers.
-#include "harness/bench/layers.h"
+#include "harness/model/layers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/operators/convolution/layer_sets.h"
-#include "harness/operators/operator.h"
 
 namespace qconform::bench {
 namespace {

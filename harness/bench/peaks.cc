@@ -11,7 +11,7 @@
 #include "harness/base/aligned_bytes.h"
 #include "harness/bench/pinning.h"
 #include "harness/core/version.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 #include "reference/kernels/kernels.h"
 #include "reference/kernels/micro_kernels.h"
 

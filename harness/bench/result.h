@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench/layers.h"
 #include "harness/bench/statistics.h"
 #include "harness/core/backend.h"
-#include "harness/core/report.h"
 #include "harness/core/verdict.h"
+#include "harness/model/layers.h"
+#include "harness/report/report.h"
 
 namespace qconform::bench {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform::bench {
 

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "harness/campaign/timeline.h"
-#include "harness/describe/json_archives.h"
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
 
 namespace qconform::campaign {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "harness/base/error.h"
 #include "harness/campaign/campaign_aggregate.h"
-#include "harness/describe/archive.h"
+#include "harness/forms/archive/archive.h"
 
 namespace qconform::campaign {
 
-// Of what an aggregate holds; a report's parts are described by harness/describe/report_archive.h.
+// Of what an aggregate holds; a report's parts are described by harness/forms/archive/report_archive.h.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByKey& failures, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByOperator& passing, const FieldRule& rule);

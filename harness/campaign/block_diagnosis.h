@@ -9,8 +9,8 @@
 
 #include "harness/campaign/campaign_aggregate.h"
 #include "harness/core/backend.h"
-#include "harness/diagnose/explain/observation.h"
 #include "harness/engine/diagnoser.h"
+#include "harness/model/defects/observation.h"
 
 namespace qconform::campaign {
 

@@ -15,7 +15,7 @@
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 
 namespace qconform::campaign {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "harness/campaign/case_rows.h"
 #include "harness/campaign/timeline.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 class Archive;

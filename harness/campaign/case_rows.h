@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/fields.h"
 #include "harness/core/verdict.h"
-#include "harness/describe/fields.h"
-#include "harness/diagnose/explain/case_features.h"
+#include "harness/model/defects/case_features.h"
 
 namespace qconform::campaign {
 

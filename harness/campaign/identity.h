@@ -8,7 +8,7 @@
 
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/describe/fields.h"
+#include "harness/core/fields.h"
 #include "harness/engine/contracts.h"
 
 namespace qconform {

@@ -21,8 +21,8 @@
 #include "harness/base/pipe.h"
 #include "harness/base/process_tree.h"
 #include "harness/campaign/aggregate_archive.h"
-#include "harness/describe/fields.h"
-#include "harness/describe/json_archives.h"
+#include "harness/core/fields.h"
+#include "harness/forms/archive/json_archives.h"
 
 namespace qconform::campaign {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "harness/campaign/aggregate_archive.h"
-#include "harness/describe/json_archives.h"
+#include "harness/forms/archive/json_archives.h"
 
 namespace qconform::campaign {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "harness/campaign/campaign_aggregate.h"
-#include "harness/core/progress.h"
+#include "harness/report/progress.h"
 
 namespace qconform::campaign {
 

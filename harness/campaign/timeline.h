@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <map>
 
-#include "harness/core/campaign_result.h"
-#include "harness/hazards/hazard.h"
+#include "harness/core/hazards/hazard.h"
+#include "harness/report/campaign_result.h"
 
 namespace qconform::campaign {
 

@@ -10,8 +10,8 @@
 
 #include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/case_rows.h"
-#include "harness/describe/json_archives.h"
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
 
 namespace qconform::campaign {
 namespace {

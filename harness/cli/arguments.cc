@@ -8,7 +8,7 @@
 #include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/json/profile_file.h"
+#include "harness/forms/json/profile_file.h"
 #include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
 

@@ -11,7 +11,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "reports/render/run_tables.h"
 
 namespace qconform::cli {

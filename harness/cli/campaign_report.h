@@ -9,7 +9,7 @@
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/campaign_snapshot.h"
 #include "harness/cli/report_output.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::cli {
 

@@ -9,9 +9,9 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/sandbox_options.h"
-#include "harness/describe/json_archives.h"
 #include "harness/engine/contracts.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/json/json_text.h"
 #include "harness/suites/sweep/array_cache.h"
 #include "reports/render/run_tables.h"
 

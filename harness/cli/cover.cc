@@ -10,11 +10,11 @@
 #include "harness/cli/command.h"
 #include "harness/cli/judge_suites.h"
 #include "harness/cli/output.h"
-#include "harness/describe/json_archives.h"
 #include "harness/diagnose/audit/power.h"
 #include "harness/engine/cover.h"
-#include "harness/json/case_json.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/forms/json/json_text.h"
 #include "reports/render/cover_table.h"
 
 namespace qconform::cli {

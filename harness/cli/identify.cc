@@ -12,8 +12,8 @@
 #include "harness/cli/output.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/identify/identify_profile.h"
-#include "harness/json/profile_file.h"
-#include "harness/json/case_json.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/forms/json/profile_file.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {

@@ -8,10 +8,10 @@
 
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
+#include "harness/backends/model_runtime.h"
 #include "harness/base/text.h"
 #include "harness/cli/command.h"
 #include "harness/core/version.h"
-#include "harness/suites/model_runtime.h"
 
 namespace {
 

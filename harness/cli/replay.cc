@@ -11,8 +11,8 @@
 #include "harness/cli/sandbox_options.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/relation_check.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/text.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/text.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 

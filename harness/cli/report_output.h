@@ -9,7 +9,7 @@
 
 #include "harness/base/error.h"
 #include "harness/cli/arguments.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::cli {
 

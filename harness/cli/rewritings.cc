@@ -10,7 +10,7 @@
 
 #include "harness/backends/select.h"
 #include "harness/base/forked_process.h"
-#include "harness/describe/json_archives.h"
+#include "harness/forms/archive/json_archives.h"
 
 namespace qconform::cli {
 namespace {

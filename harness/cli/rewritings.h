@@ -6,7 +6,7 @@
 
 #include "harness/core/case.h"
 #include "harness/core/profile.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::cli {
 

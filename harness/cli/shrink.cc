@@ -14,7 +14,7 @@
 #include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/engine/case_files.h"
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 

@@ -14,9 +14,9 @@
 
 #include "harness/core/case.h"
 #include "harness/core/case_graph.h"
+#include "harness/core/fields.h"
 #include "harness/core/outcome.h"
 #include "harness/core/tensor.h"
-#include "harness/describe/fields.h"
 
 namespace qconform {
 

@@ -64,7 +64,7 @@ struct DefectAnswer {
 /// What reports call a graph: a case of several nodes, or of one that is no operator by itself (MatMulInteger).
 inline constexpr std::string_view kGraphSubject = "Graph";
 
-/// A small ONNX graph with its tensors, and what is expected of it. harness/operators/graph/wiring.h says how the names
+/// A small ONNX graph with its tensors, and what is expected of it. harness/graphs/wiring.h says how the names
 /// of its values must fit together.
 struct Case {
   std::string id;  ///< unique within its source; names files and replay lines

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/describe/fields.h"
+#include "harness/core/fields.h"
 
 namespace qconform {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/describe/fields.h"
+#include "harness/core/fields.h"
 #include "reference/numerics/admissible.h"
 #include "reference/numerics/requantize.h"
 
@@ -22,10 +22,10 @@ namespace qconform {
 
 using TextsByKey = std::map<std::string, std::string>;
 
-/// Of all families, each once (harness/diagnose/identify/identify_variants.h).
+/// Of all families, each once (harness/model/defects/identify_variants.h).
 [[nodiscard]] std::span<const std::string_view> choice_ids();
 
-/// The arithmetic of one operator. Names are those of harness/diagnose/identify/identify_variants.h.
+/// The arithmetic of one operator. Names are those of harness/model/defects/identify_variants.h.
 struct Pin {
   static constexpr std::array<std::string_view, 3> kTyped{"x", "w", "y"};
 

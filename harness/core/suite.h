@@ -9,7 +9,7 @@
 
 #include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/describe/fields.h"
+#include "harness/core/fields.h"
 
 namespace qconform {
 

@@ -33,4 +33,7 @@ class TypeSet {
   std::uint64_t bits_ = 0;
 };
 
+inline constexpr TypeSet kFloat8Types{ElementType::float8e4m3fn, ElementType::float8e4m3fnuz, ElementType::float8e5m2,
+                                      ElementType::float8e5m2fnuz};
+
 }  // namespace qconform

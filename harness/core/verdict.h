@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/describe/fields.h"
+#include "harness/core/fields.h"
 #include "reference/numerics/admissible.h"
 
 namespace qconform {

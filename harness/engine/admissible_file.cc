@@ -3,11 +3,11 @@
 #include <map>
 
 #include "harness/base/file.h"
-#include "harness/json/element_json.h"
-#include "harness/json/json_text.h"
-#include "harness/judge/judge.h"
+#include "harness/forms/json/element_json.h"
+#include "harness/forms/json/json_text.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/right_values.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/operators/right_values.h"
 
 namespace qconform {
 namespace {

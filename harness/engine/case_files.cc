@@ -6,11 +6,11 @@
 
 #include "harness/base/file.h"
 #include "harness/base/text.h"
-#include "harness/json/case_json.h"
-#include "harness/judge/judge.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/text.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

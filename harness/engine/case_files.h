@@ -8,7 +8,7 @@
 #include "harness/base/error.h"
 #include "harness/core/case.h"
 #include "harness/core/profile.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 

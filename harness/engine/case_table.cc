@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 
 namespace qconform {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "harness/engine/execute.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
+#include "harness/model/sweep/contract.h"
 #include "harness/suites/drawn_within.h"
-#include "harness/suites/sweep/contract.h"
 #include "harness/suites/sweep/sizes.h"
 #include "harness/suites/sweep/suite.h"
 

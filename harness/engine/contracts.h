@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/core/report.h"
 #include "harness/core/suite.h"
+#include "harness/report/report.h"
 #include "harness/suites/sweep/learn_contract.h"
 
 namespace qconform {

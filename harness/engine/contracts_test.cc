@@ -7,8 +7,8 @@
 
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/judge/judge.h"
 #include "harness/tests/refusing_backend.h"
 
 namespace qconform {

@@ -10,10 +10,10 @@
 
 #include "harness/engine/execute.h"
 #include "harness/engine/run_suites.h"
-#include "harness/json/case_json.h"
-#include "harness/mutate/case_mutator.h"
-#include "harness/operators/operator.h"
-#include "harness/suites/rng.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/mutate/case_mutator.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 namespace {

@@ -13,10 +13,10 @@
 #include "harness/backends/code_coverage/code_map.h"
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/progress.h"
-#include "harness/core/report.h"
+#include "harness/core/fields.h"
 #include "harness/core/suite.h"
-#include "harness/describe/fields.h"
+#include "harness/report/progress.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 

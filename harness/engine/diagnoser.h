@@ -7,9 +7,9 @@
 
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
-#include "harness/core/report.h"
 #include "harness/core/verdict.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/text.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/text.h"
 
 namespace qconform {
 namespace {

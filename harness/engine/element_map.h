@@ -10,9 +10,9 @@
 #include "harness/core/backend.h"
 #include "harness/core/element_map.h"
 #include "harness/core/profile.h"
-#include "harness/core/report.h"
 #include "harness/core/tensor.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 

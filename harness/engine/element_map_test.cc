@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "harness/backends/kinds.h"
-#include "harness/operators/case_builder.h"
-#include "harness/operators/operator.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/operator.h"
 #include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"
 

@@ -1,7 +1,7 @@
 // Where a run took place.
 #pragma once
 
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 

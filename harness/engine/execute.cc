@@ -5,7 +5,7 @@
 
 #include "harness/base/machine_failure.h"
 #include "harness/base/thrown.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 

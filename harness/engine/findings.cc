@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "harness/engine/diagnoser.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/report.h"
 #include "harness/engine/waivers.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 

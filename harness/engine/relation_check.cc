@@ -8,8 +8,8 @@
 
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/text.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/text.h"
 
 namespace qconform {
 namespace {

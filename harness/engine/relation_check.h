@@ -11,7 +11,7 @@
 #include "harness/core/verdict.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/run_suites.h"
-#include "harness/suites/relations/relation.h"
+#include "harness/model/relations/relation.h"
 
 namespace qconform {
 

@@ -11,10 +11,10 @@
 #include <map>
 #include <set>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/operator.h"
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/linear/relation_parts.h"
-#include "harness/operators/operator.h"
 #include "harness/suites/random.h"
 #include "harness/tests/refusing_backend.h"
 

@@ -9,7 +9,7 @@
 
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform {
 namespace {

@@ -8,12 +8,12 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
-#include "harness/core/progress.h"
-#include "harness/core/report.h"
 #include "harness/core/suite.h"
 #include "harness/engine/case_table.h"
 #include "harness/engine/diagnoser.h"
 #include "harness/engine/waivers.h"
+#include "harness/report/progress.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 

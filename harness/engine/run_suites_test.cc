@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/backends/kinds.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/refusing_backend.h"

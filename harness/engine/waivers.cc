@@ -6,10 +6,10 @@
 
 #include "harness/backends/specification.h"
 #include "harness/base/digest.h"
-#include "harness/diagnose/explain/case_features.h"
-#include "harness/diagnose/models/modelled_case.h"
 #include "harness/engine/environment.h"
-#include "harness/judge/judge.h"
+#include "harness/model/defects/case_features.h"
+#include "harness/model/defects/modelled_case.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/select.h"
 
 namespace qconform {

@@ -10,11 +10,11 @@
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 #include "harness/core/verdict.h"
-#include "harness/diagnose/explain/case_features.h"
 #include "harness/engine/waivers.h"
-#include "harness/json/json_fields.h"
-#include "harness/operators/operator.h"
-#include "harness/diagnose/models/learnt_model.h"
+#include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/json/json_fields.h"
+#include "harness/model/defects/case_features.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 namespace {

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "harness/diagnose/models/modelled_case.h"
 #include "harness/engine/environment.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/case_builder.h"
-#include "harness/diagnose/models/learnt_model.h"
+#include "harness/forms/defects/learnt_model.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/defects/modelled_case.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform {
 namespace {

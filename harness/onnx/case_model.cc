@@ -9,14 +9,14 @@
 
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
+#include "harness/graphs/lowering.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_metadata.h"
 #include "harness/onnx/graph_check.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/operators/graph/lowering.h"
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {

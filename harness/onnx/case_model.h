@@ -35,7 +35,7 @@ inline constexpr const char* kRecordedOutputName = "qconform.recorded_output";
 using OutputTypes = std::vector<OutputType>;
 
 /// The bytes of the model, the same for the same case on every machine. Fails on a limit, and on nodes that are not
-/// wired (harness/operators/graph/wiring.h).
+/// wired (harness/graphs/wiring.h).
 [[nodiscard]] Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outputs = {});
 
 /// How the model holds what is not fed, and what it says of what is: other code of a runtime runs behind each form.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 namespace {

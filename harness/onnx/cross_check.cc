@@ -10,10 +10,10 @@
 #include <exception>
 #include <optional>
 
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/isolated_inference.h"
 #include "harness/onnx/protobuf_file.h"
-#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/suites/random.h"
 #include "harness/tests/test_scale.h"
 

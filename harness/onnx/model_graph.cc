@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "harness/graphs/shown_graph.h"
+#include "harness/model/text.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/operators/graph/shown_graph.h"
-#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

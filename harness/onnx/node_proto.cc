@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "harness/core/limits.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/protobuf_file.h"
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 namespace {

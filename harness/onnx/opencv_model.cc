@@ -2,11 +2,11 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {

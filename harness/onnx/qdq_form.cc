@@ -11,11 +11,11 @@
 
 #include "harness/base/file.h"
 #include "harness/base/text.h"
+#include "harness/model/operator.h"
+#include "harness/model/text.h"
 #include "harness/onnx/graph_check.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
-#include "harness/operators/operator.h"
-#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

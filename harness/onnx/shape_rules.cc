@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "harness/core/limits.h"
+#include "harness/model/family.h"
 #include "harness/onnx/node_attributes.h"
-#include "harness/operators/family.h"
-#include "harness/suites/node_inputs.h"
+#include "harness/onnx/node_inputs.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 
 namespace qconform {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "harness/backends/kinds.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/operator.h"
 #include "harness/operators/linear/contract.h"
-#include "harness/operators/operator.h"
 #include "reference/numerics/bits.h"
 
 namespace qconform {

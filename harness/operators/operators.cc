@@ -1,11 +1,11 @@
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 #include <utility>
 #include <vector>
 
 #include "harness/core/profile.h"
-#include "harness/operators/family.h"
-#include "harness/operators/graph/node_operators.h"
+#include "harness/graphs/node_operators.h"
+#include "harness/model/family.h"
 
 namespace qconform {
 

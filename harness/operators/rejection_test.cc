@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/operators/case_builder.h"
-#include "harness/operators/operator.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 namespace {

@@ -11,12 +11,12 @@
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/relation_check.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/graph/wiring.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/judge/judge.h"
+#include "harness/suites/listed_suite.h"
 #include "harness/suites/random.h"
-#include "harness/suites/rng.h"
 #include "harness/suites/sweep/suite.h"
-#include "harness/tests/listed_suite.h"
 
 namespace qconform {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <system_error>
 
-#include "harness/json/case_json.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/graphs/node_operators.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/protobuf_file.h"
-#include "harness/operators/graph/node_operators.h"
-#include "harness/operators/operator.h"
 #include "harness/suites/directml.h"
 
 namespace qconform {

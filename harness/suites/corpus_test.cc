@@ -5,10 +5,10 @@
 
 #include <fstream>
 
-#include "harness/json/case_json.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/case_builder.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/operators/case_builder.h"
 #include "harness/suites/select.h"
 
 namespace qconform {

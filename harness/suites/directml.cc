@@ -1,7 +1,7 @@
 #include "harness/suites/directml.h"
 
-#include "harness/directml/description_json.h"
-#include "harness/directml/lower.h"
+#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/lower.h"
 
 namespace qconform {
 

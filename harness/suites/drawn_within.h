@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/core/suite.h"
-#include "harness/suites/sweep/contract.h"
+#include "harness/model/sweep/contract.h"
 
 namespace qconform {
 

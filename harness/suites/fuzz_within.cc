@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "harness/model/draws/swarm.h"
 #include "harness/suites/directed/directed.h"
 #include "harness/suites/random.h"
-#include "harness/suites/swarm.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform {

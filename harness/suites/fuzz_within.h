@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/model/sweep/contract.h"
 #include "harness/suites/inside.h"
-#include "harness/suites/sweep/contract.h"
 
 namespace qconform {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/suites/select.h"

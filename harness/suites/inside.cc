@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "harness/operators/family.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/family.h"
 
 namespace qconform {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/operators/family.h"
-#include "harness/suites/swarm.h"
-#include "harness/suites/sweep/constraint_solver.h"
-#include "harness/suites/sweep/contract.h"
+#include "harness/model/draws/swarm.h"
+#include "harness/model/family.h"
+#include "harness/model/sweep/constraint_solver.h"
+#include "harness/model/sweep/contract.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/model_runtime.h"
 #include "harness/base/error.h"
 #include "harness/core/limits.h"
 #include "harness/onnx/graph_scope.h"
-#include "harness/suites/model_runtime.h"
 
 namespace onnx {
 class ModelProto;

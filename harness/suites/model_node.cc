@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "harness/model/draws/random_values.h"
+#include "harness/model/operator.h"
+#include "harness/model/text.h"
+#include "harness/onnx/node_inputs.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/operators/operator.h"
-#include "harness/operators/text.h"
-#include "harness/suites/node_inputs.h"
-#include "harness/suites/random_values.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {

@@ -4,12 +4,12 @@
 #include <string>
 #include <variant>
 
+#include "harness/backends/model_runtime.h"
 #include "harness/base/error.h"
 #include "harness/core/case.h"
+#include "harness/model/draws/rng.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/suites/model_runtime.h"
-#include "harness/suites/rng.h"
 
 namespace onnx {
 class ModelProto;

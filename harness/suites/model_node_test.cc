@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/operators/operator.h"
-#include "harness/operators/text.h"
-#include "harness/suites/node_inputs.h"
+#include "harness/model/operator.h"
+#include "harness/model/text.h"
+#include "harness/onnx/node_inputs.h"
 #include "harness/tests/model_fixture.h"
 
 namespace qconform {

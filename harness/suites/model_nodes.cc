@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/operators/graph/node_operators.h"
-#include "harness/operators/operator.h"
+#include "harness/graphs/node_operators.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 namespace {

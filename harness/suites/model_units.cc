@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "harness/base/text.h"
+#include "harness/graphs/lowering.h"
+#include "harness/graphs/node_operators.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/operators/graph/lowering.h"
-#include "harness/operators/graph/node_operators.h"
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/operator.h"
-#include "harness/suites/random_values.h"
 
 namespace qconform {
 namespace {

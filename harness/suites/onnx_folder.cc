@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <system_error>
 
+#include "harness/graphs/lowering.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/graph_check.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/operators/graph/lowering.h"
-#include "harness/operators/operator.h"
 #include "harness/suites/model_nodes.h"
 
 namespace qconform {

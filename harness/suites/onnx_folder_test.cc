@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/base/file.h"
+#include "harness/model/case_builder.h"
 #include "harness/onnx/case_folder.h"
-#include "harness/operators/case_builder.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform {

@@ -3,9 +3,9 @@
 #include <cassert>
 #include <string>
 
-#include "harness/operators/operator.h"
+#include "harness/model/draws/swarm.h"
+#include "harness/model/operator.h"
 #include "harness/suites/directed/directed.h"
-#include "harness/suites/swarm.h"
 
 namespace qconform {
 namespace {

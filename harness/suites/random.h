@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/core/suite.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform {
 

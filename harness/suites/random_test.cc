@@ -11,10 +11,10 @@
 #include <set>
 #include <vector>
 
+#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/swarm.h"
+#include "harness/model/family.h"
 #include "harness/operators/convolution/suites.h"
-#include "harness/operators/family.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/swarm.h"
 #include "harness/tests/suite_cases.h"
 #include "harness/tests/test_scale.h"
 

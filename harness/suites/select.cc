@@ -8,11 +8,11 @@
 
 #include "harness/base/text.h"
 #include "harness/core/version.h"
-#include "harness/json/case_json.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/operators/graph/random.h"
-#include "harness/operators/operator.h"
 #include "harness/suites/corpus.h"
 #include "harness/suites/directed/directed.h"
 #include "harness/suites/directml.h"

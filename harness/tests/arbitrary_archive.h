@@ -1,10 +1,10 @@
-// Invents described values (harness/describe), for property tests. Inside of RapidCheck properties.
+// Invents described values (harness/forms/archive), for property tests. Inside of RapidCheck properties.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "harness/describe/archive.h"
+#include "harness/forms/archive/archive.h"
 
 namespace qconform::testing {
 

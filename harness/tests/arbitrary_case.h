@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/engine/shrink/reductions.h"
+#include "harness/model/reductions/reductions.h"
 #include "harness/suites/directed/directed.h"
 #include "harness/suites/random.h"
 #include "harness/tests/show_case.h"

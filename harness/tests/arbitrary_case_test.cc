@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
-#include "harness/engine/shrink/roles.h"
-#include "harness/operators/operator.h"
-#include "harness/operators/text.h"
+#include "harness/model/operator.h"
+#include "harness/model/reductions/roles.h"
+#include "harness/model/text.h"
 
 namespace qconform {
 namespace {

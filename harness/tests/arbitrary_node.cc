@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 
 namespace qconform::testing {
 namespace {

@@ -1,12 +1,12 @@
 #include "harness/tests/arbitrary_report.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 #include <rapidcheck.h>
 
 #include <algorithm>
 
 #include "harness/core/profile.h"
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/report_archive.h"
 
 namespace qconform::testing {
 namespace {

@@ -1,7 +1,7 @@
 // Arbitrary reports for property tests: every member takes values; sums agree with their parts, as those of a run do.
 #pragma once
 
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 #include "harness/tests/arbitrary_archive.h"
 
 namespace qconform::testing {

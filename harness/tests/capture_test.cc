@@ -7,7 +7,7 @@
 
 #include "harness/backends/libraries/libraries.h"
 #include "harness/base/file.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/tests/network.h"
 #include "harness/tests/program.h"

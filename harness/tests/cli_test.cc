@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/file.h"
-#include "harness/json/case_json.h"
-#include "harness/judge/judge.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/judge/judge.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/operators/case_builder.h"
 #include "harness/suites/random.h"
 #include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/base/file.h"
-#include "harness/json/case_json.h"
+#include "harness/forms/json/case_json.h"
 #include "harness/operators/graph/random.h"
 #include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"

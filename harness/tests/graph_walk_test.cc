@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "fuzz/graph_damage.h"
-#include "harness/operators/family.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/family.h"
 #include "harness/operators/graph/graph.h"
 #include "harness/operators/graph/random.h"
-#include "harness/operators/graph/wiring.h"
 #include "harness/suites/select.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"

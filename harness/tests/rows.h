@@ -14,7 +14,7 @@
 
 #include "harness/core/suite.h"
 #include "harness/engine/run_suites.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 
 namespace qconform::testing {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/diagnose/models/modelled_case.h"
-#include "harness/judge/judge.h"
+#include "harness/model/defects/modelled_case.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform::testing {
 

@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/json/profile_file.h"
-#include "harness/judge/compare.h"
+#include "harness/forms/json/profile_file.h"
+#include "harness/model/judge/compare.h"
+#include "harness/model/text.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/operators/text.h"
 #include "python/native/handles.h"
 #include "reports/render/replay_json.h"
 

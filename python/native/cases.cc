@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/json/case_json.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/text.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/operators/text.h"
 #include "python/native/handles.h"
 
 namespace qconform::python {

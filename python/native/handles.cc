@@ -9,10 +9,10 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "harness/model/text.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/operators/text.h"
 
 namespace qconform::python {
 

@@ -13,7 +13,7 @@
 #include "harness/base/error.h"
 #include "harness/core/case.h"
 #include "harness/core/suite.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/onnx/case_model.h"
 #include "python/native/interface.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/report.h"
-#include "harness/describe/archive.h"
+#include "harness/forms/archive/archive.h"
+#include "harness/report/report.h"
 
 namespace qconform::gate {
 

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/describe/json_archives.h"
-#include "harness/describe/report_archive.h"
-#include "harness/suites/rng.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
+#include "harness/model/draws/rng.h"
 #include "reports/render/bench_document.h"
 
 namespace qconform::gate {

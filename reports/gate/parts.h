@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "harness/core/report.h"
 #include "harness/engine/waivers.h"
+#include "harness/report/report.h"
 #include "reports/gate/change.h"
 #include "reports/gate/share.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/describe/json_archives.h"
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/junit_writer.h"
 #include "reports/render/markdown_text.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/operators/text.h"
 
 namespace qconform::report {
 namespace {

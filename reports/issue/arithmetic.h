@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform::report {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/operators/text.h"
 #include "reports/issue/arithmetic.h"
 #include "reports/issue/rules.h"
 #include "reports/issue/source.h"

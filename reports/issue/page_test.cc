@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/diagnose/models/defect.h"
-#include "harness/operators/case_builder.h"
+#include "harness/graphs/graph_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/defects/defect.h"
+#include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/graph/graph_builder.h"
-#include "harness/operators/text.h"
 #include "harness/tests/committed_vectors.h"
 #include "reports/issue/arithmetic.h"
 #include "reports/issue/page.h"

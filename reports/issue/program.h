@@ -6,7 +6,7 @@
 #include "harness/backends/specification.h"
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform::report {
 

@@ -14,7 +14,7 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/suites/random.h"
 #include "harness/suites/select.h"
 #include "harness/tests/temporary_folder.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "harness/backends/plain_memory.h"
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::report {

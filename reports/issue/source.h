@@ -7,7 +7,7 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/tensor.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform::report {
 

@@ -4,9 +4,9 @@
 
 #include "harness/base/file.h"
 #include "harness/core/version.h"
-#include "harness/describe/json_archives.h"
-#include "harness/describe/report_archive.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
+#include "harness/forms/json/json_text.h"
 
 namespace qconform::report {
 namespace {

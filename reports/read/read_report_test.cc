@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/describe/report_archive.h"
-#include "harness/operators/case_builder.h"
-#include "harness/operators/graph/graph_builder.h"
+#include "harness/forms/archive/report_archive.h"
+#include "harness/graphs/graph_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/tests/arbitrary_report.h"
 #include "reports/render/forms.h"
 

@@ -10,8 +10,8 @@
 
 #include "harness/base/error.h"
 #include "harness/bench/result.h"
-#include "harness/core/report.h"
-#include "harness/describe/archive.h"
+#include "harness/forms/archive/archive.h"
+#include "harness/report/report.h"
 
 namespace qconform::report {
 

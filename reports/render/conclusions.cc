@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/report_archive.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/run_tables.h"
 #include "reports/render/terminal.h"

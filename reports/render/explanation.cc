@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/diagnose/models/expression.h"
-#include "harness/operators/family.h"
-#include "harness/operators/text.h"
+#include "harness/model/defects/expression.h"
+#include "harness/model/family.h"
+#include "harness/model/text.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/terminal_text.h"
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {

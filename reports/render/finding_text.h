@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::report {
 

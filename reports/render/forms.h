@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "harness/base/error.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::report {
 

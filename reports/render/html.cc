@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/core/report.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/json/json_text.h"
+#include "harness/report/report.h"
 #include "reports/gate/change.h"
 #include "reports/read/read_report.h"
 #include "reports/render/bench_document.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/report_archive.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/markdown_text.h"
 #include "reports/render/node_lines.h"

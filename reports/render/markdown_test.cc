@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/report_archive.h"
 #include "harness/tests/arbitrary_report.h"
 #include "reports/render/markdown_text.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::report {
 

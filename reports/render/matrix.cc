@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
-#include "harness/describe/json_archives.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/json/json_text.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/markdown_text.h"
 #include "reports/render/run_tables.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/report.h"
-#include "harness/describe/archive.h"
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/archive.h"
+#include "harness/forms/archive/report_archive.h"
+#include "harness/report/report.h"
 #include "reports/render/run_tables.h"
 
 namespace qconform::report {

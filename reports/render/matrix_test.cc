@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/describe/json_archives.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/json/json_text.h"
 
 namespace qconform::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 #include "reports/render/run_tables.h"
 
 namespace qconform::report {

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/describe/json_archives.h"
-#include "harness/describe/report_archive.h"
-#include "harness/operators/text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
+#include "harness/model/text.h"
 
 namespace qconform::report {
 namespace {

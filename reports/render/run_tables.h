@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/base/terminal_text.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::report {
 

@@ -1,5 +1,5 @@
 #include "reports/render/terminal.h"
-#include "harness/describe/report_archive.h"
+#include "harness/forms/archive/report_archive.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "harness/base/text.h"
-#include "harness/core/report.h"
+#include "harness/report/report.h"
 
 namespace qconform::report {
 

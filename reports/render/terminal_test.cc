@@ -10,7 +10,7 @@
 #include <string>
 
 #include "harness/base/text.h"
-#include "harness/core/progress.h"
+#include "harness/report/progress.h"
 #include "harness/tests/arbitrary_report.h"
 #include "reports/gate/gate.h"
 #include "reports/render/forms.h"

@@ -6,12 +6,12 @@
 #include <fstream>
 
 #include "harness/core/profile.h"
-#include "harness/describe/json_archives.h"
-#include "harness/describe/report_archive.h"
-#include "harness/describe/schema_archive.h"
 #include "harness/diagnose/audit/audit_json.h"
-#include "harness/diagnose/models/model_file.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
+#include "harness/forms/archive/schema_archive.h"
+#include "harness/forms/defects/model_file.h"
+#include "harness/forms/json/json_text.h"
 #include "reports/gate/change.h"
 #include "reports/render/bench_document.h"
 #include "reports/render/matrix.h"

@@ -8,7 +8,7 @@
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/code_coverage/code_listing.h"
 #include "harness/base/error.h"
-#include "harness/describe/fields.h"
+#include "harness/core/fields.h"
 
 namespace qconform {
 

@@ -1,6 +1,6 @@
 #include "harness/backends/libraries/adapters.h"
 
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform::libraries {
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "harness/backends/library.h"
+#include "harness/backends/model_runtime.h"
 #include "harness/backends/plain_memory.h"
 #include "harness/core/case.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/suites/model_runtime.h"
 
 namespace qconform::libraries {
 
@@ -18,7 +18,7 @@ namespace qconform::libraries {
 #define QCONFORM_ABSENT_LIBRARY(name, title, reason)
 #define QCONFORM_MODULE_OF_LIBRARY(name, title, remedy)
 #define QCONFORM_PEER(name, title, program, ...)
-#include "libraries.inc"
+#include <libraries.inc>
 #undef QCONFORM_LIBRARY
 #undef QCONFORM_ABSENT_LIBRARY
 #undef QCONFORM_MODULE_OF_LIBRARY

@@ -63,7 +63,7 @@ std::span<const backend::Library> libraries() {
                 [] { return versions_of_roots(#name); }),
 #define QCONFORM_PEER(name, title, program, ...) peer({name, title, program, __VA_ARGS__}),
   static const std::vector<backend::Library> all = {
-#include "libraries.inc"
+#include <libraries.inc>
   };
 #undef QCONFORM_LIBRARY
 #undef QCONFORM_ABSENT_LIBRARY

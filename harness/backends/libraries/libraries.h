@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "harness/backends/library.h"
-#include "harness/suites/model_runtime.h"
+#include "harness/backends/model_runtime.h"
 
 namespace qconform::libraries {
 

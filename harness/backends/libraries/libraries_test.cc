@@ -20,7 +20,7 @@
 #include "harness/engine/environment.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/waivers.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/select.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"

@@ -14,7 +14,7 @@
 
 #include "harness/backends/interpreted_graph.h"
 #include "harness/backends/libraries/adapters.h"
-#include "harness/operators/graph/shown_graph.h"
+#include "harness/graphs/shown_graph.h"
 
 namespace qconform::libraries::dnn {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/base/aligned_bytes.h"
-#include "harness/operators/graph/lowering.h"
+#include "harness/graphs/lowering.h"
 
 namespace qconform::libraries::dnn {
 

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "harness/backends/libraries/adapters.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/opencv_model.h"
-#include "harness/operators/operator.h"
 
 namespace qconform::libraries {
 namespace {

@@ -11,7 +11,7 @@
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/select.h"
 
 namespace qconform::libraries {

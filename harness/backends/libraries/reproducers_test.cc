@@ -16,7 +16,7 @@
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/select.h"
 
 namespace qconform::libraries {

@@ -13,7 +13,7 @@
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/run_suites.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/select.h"
 #include "harness/tests/test_scale.h"
 #include "reference/kernels/kernels.h"

@@ -13,7 +13,7 @@
 #include "harness/backends/libraries/xnnpack_operator.h"
 #include "harness/backends/libraries/xnnpack_subgraph.h"
 #include "harness/base/aligned_bytes.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 #include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
 #include "reference/quantize_linear/quantize_linear.h"

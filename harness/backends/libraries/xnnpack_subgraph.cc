@@ -13,7 +13,7 @@
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/xnnpack_operator.h"
 #include "harness/backends/libraries/xnnpack_unit.h"
-#include "harness/operators/graph/shown_graph.h"
+#include "harness/graphs/shown_graph.h"
 
 // Newer releases call these deprecated, for functions that older ones lack.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

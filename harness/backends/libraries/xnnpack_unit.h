@@ -7,7 +7,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "harness/operators/graph/lowering.h"
+#include "harness/graphs/lowering.h"
 
 namespace qconform::libraries::xnn {
 

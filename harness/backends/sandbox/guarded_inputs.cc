@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "harness/backends/sandbox/guarded_memory.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "harness/core/element_type.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 namespace qconform {
 namespace {

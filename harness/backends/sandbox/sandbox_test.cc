@@ -17,10 +17,10 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/run_suites.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/random.h"
-#include "harness/suites/rng.h"
 #include "harness/suites/select.h"
 #include "harness/tests/rows.h"
 

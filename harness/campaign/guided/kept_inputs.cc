@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/base/file.h"
-#include "harness/mutate/case_mutator.h"
+#include "harness/model/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
 
 namespace qconform::guided {

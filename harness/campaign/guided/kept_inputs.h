@@ -47,7 +47,7 @@ class KeptInputs {
 
 /// The case in the bytes of a one-node model, without what the model says of the case beside the node: a campaign
 /// judges what is computed. Errors: no such model, an operator that qconform does not know, and cases too large to be
-/// judged at once (harness/mutate).
+/// judged at once (harness/model/mutate).
 [[nodiscard]] Result<Case> case_of_input(std::string_view bytes);
 
 }  // namespace qconform::guided

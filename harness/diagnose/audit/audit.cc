@@ -1,5 +1,5 @@
 #include "harness/diagnose/audit/audit.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 #include <algorithm>
 #include <ctime>

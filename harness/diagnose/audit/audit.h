@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "harness/core/backend.h"
+#include "harness/core/hazards/hazard.h"
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
-#include "harness/describe/archive.h"
-#include "harness/diagnose/models/defect.h"
-#include "harness/diagnose/models/modelled_case.h"
-#include "harness/hazards/hazard.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/operator.h"
+#include "harness/forms/archive/archive.h"
+#include "harness/model/defects/defect.h"
+#include "harness/model/defects/modelled_case.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 
 namespace qconform::diagnose {
 

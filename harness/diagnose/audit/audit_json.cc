@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "harness/base/file.h"
-#include "harness/describe/json_archives.h"
-#include "harness/json/json_text.h"
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/json/json_text.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "harness/diagnose/audit/audit.h"
-#include "harness/diagnose/models/modelled_case.h"
 #include "harness/engine/relation_check.h"
-#include "harness/judge/judge.h"
+#include "harness/model/defects/modelled_case.h"
+#include "harness/model/judge/judge.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "harness/diagnose/audit/audit_json.h"
 #include "harness/diagnose/audit/power.h"
-#include "harness/diagnose/models/modelled_case.h"
-#include "harness/judge/judge.h"
+#include "harness/model/defects/modelled_case.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/random.h"
 #include "harness/suites/select.h"
 #include "harness/suites/sweep/array_cache.h"

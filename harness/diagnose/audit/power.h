@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "harness/core/profile.h"
-#include "harness/core/report.h"
 #include "harness/diagnose/audit/audit.h"
 #include "harness/engine/contracts.h"
+#include "harness/report/report.h"
 
 namespace qconform::diagnose {
 

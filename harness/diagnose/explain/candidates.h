@@ -10,7 +10,7 @@
 
 #include "harness/core/profile.h"
 #include "harness/diagnose/explain/evidence.h"
-#include "harness/diagnose/models/arithmetic.h"
+#include "harness/model/defects/arithmetic.h"
 
 namespace qconform::diagnose {
 
@@ -27,7 +27,7 @@ struct DefectSet {
 
   /// "pad-raw-zero+half-away"
   [[nodiscard]] std::string name() const;
-  /// Whether it is a learnt model (harness/diagnose/models/learnt_model.h).
+  /// Whether it is a learnt model (harness/forms/defects/learnt_model.h).
   [[nodiscard]] bool is_learnt() const { return defects.size() == 1 && defects[0]->expression != nullptr; }
 };
 

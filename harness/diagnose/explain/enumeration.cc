@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "harness/diagnose/models/operations.h"
+#include "harness/model/defects/operations.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "harness/diagnose/models/expression.h"
+#include "harness/model/defects/expression.h"
 
 namespace qconform::diagnose {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "harness/diagnose/explain/observation.h"
+#include "harness/model/defects/observation.h"
 
 namespace qconform::diagnose {
 

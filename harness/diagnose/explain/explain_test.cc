@@ -10,9 +10,9 @@
 #include "harness/diagnose/explain/base_arithmetic.h"
 #include "harness/diagnose/explain/explain_power.h"
 #include "harness/diagnose/explain/probes.h"
-#include "harness/diagnose/identify/identify_variants.h"
-#include "harness/diagnose/models/learnt_model.h"
-#include "harness/operators/case_builder.h"
+#include "harness/forms/defects/learnt_model.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/defects/identify_variants.h"
 #include "harness/suites/random.h"
 #include "harness/tests/test_scale.h"
 

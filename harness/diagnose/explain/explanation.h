@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/diagnose/explain/candidates.h"
-#include "harness/diagnose/explain/case_features.h"
 #include "harness/diagnose/explain/pattern.h"
+#include "harness/model/defects/case_features.h"
 
 namespace qconform::diagnose {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/diagnose/explain/enumeration.h"
-#include "harness/diagnose/models/learnt_model.h"
+#include "harness/forms/defects/learnt_model.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "harness/diagnose/explain/output_regions.h"
-#include "harness/operators/text.h"
+#include "harness/model/defects/output_regions.h"
+#include "harness/model/text.h"
 
 namespace qconform::diagnose {
 namespace {

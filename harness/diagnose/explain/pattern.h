@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/diagnose/explain/observation.h"
+#include "harness/model/defects/observation.h"
 
 namespace qconform::diagnose {
 

@@ -1,14 +1,14 @@
 #include "harness/diagnose/explain/probes.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 #include <algorithm>
 #include <iterator>
 #include <string>
 
+#include "harness/core/hazards/hazard.h"
 #include "harness/diagnose/explain/pattern.h"
-#include "harness/hazards/hazard.h"
-#include "harness/mutate/case_mutator.h"
-#include "harness/suites/swarm.h"
+#include "harness/model/draws/swarm.h"
+#include "harness/model/mutate/case_mutator.h"
 
 namespace qconform::diagnose {
 namespace {

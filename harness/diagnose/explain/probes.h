@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/hazards/hazard.h"
 #include "harness/diagnose/explain/candidates.h"
-#include "harness/diagnose/explain/observation.h"
-#include "harness/hazards/hazard.h"
-#include "harness/operators/family.h"
-#include "harness/suites/rng.h"
+#include "harness/model/defects/observation.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/family.h"
 
 namespace qconform::diagnose {
 
@@ -21,7 +21,7 @@ class Probes {
   Probes(const Operator& op, std::uint64_t seed);
 
   /// One case in three is from now on a mutant of this one or of another one added. A case that is not
-  /// small (harness/mutate) has no mutants, and is left aside. Keeps the latest few.
+  /// small (harness/model/mutate) has no mutants, and is left aside. Keeps the latest few.
   void add_neighbourhood(const Case& test_case);
 
   /// From now on most cases that aim for a hazard aim for one of these, which concern the operator, and

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/diagnose/models/modelled_case.h"
-#include "harness/operators/text.h"
+#include "harness/model/defects/modelled_case.h"
+#include "harness/model/text.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "harness/diagnose/identify/elimination.h"
 #include "harness/engine/execute.h"
-#include "harness/operators/family.h"
+#include "harness/model/family.h"
 
 namespace qconform::diagnose {
 namespace {

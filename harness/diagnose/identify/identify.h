@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/diagnose/identify/identify_probe.h"
-#include "harness/diagnose/identify/identify_variants.h"
+#include "harness/model/defects/identify_probe.h"
+#include "harness/model/defects/identify_variants.h"
 
 namespace qconform::diagnose {
 

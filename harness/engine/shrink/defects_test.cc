@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "harness/backends/select.h"
-#include "harness/diagnose/models/defect.h"
 #include "harness/engine/shrink/failure.h"
-#include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/shrink.h"
-#include "harness/json/case_json.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/text.h"
+#include "harness/forms/json/case_json.h"
+#include "harness/model/defects/defect.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/reductions/roles.h"
+#include "harness/model/text.h"
 #include "harness/suites/random.h"
 #include "harness/suites/select.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::shrink {

@@ -7,8 +7,8 @@
 
 #include "harness/core/outcome.h"
 #include "harness/core/verdict.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/operator.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 
 namespace qconform::shrink {
 

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "harness/engine/shrink/edits.h"
-#include "harness/engine/shrink/roles.h"
-#include "harness/operators/family.h"
+#include "harness/model/family.h"
+#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/roles.h"
 
 namespace qconform::shrink {
 namespace {

@@ -14,10 +14,10 @@
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/failure.h"
 #include "harness/engine/shrink/measure.h"
-#include "harness/engine/shrink/reductions.h"
 #include "harness/engine/waivers.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/family.h"
+#include "harness/model/family.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {
 namespace {

@@ -15,9 +15,9 @@
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
 #include "harness/core/profile.h"
-#include "harness/core/report.h"
 #include "harness/core/verdict.h"
-#include "harness/engine/shrink/reductions.h"
+#include "harness/model/reductions/reductions.h"
+#include "harness/report/report.h"
 
 namespace qconform {
 class Diagnoser;

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/engine/shrink/edits.h"
-#include "harness/engine/shrink/extents.h"
-#include "harness/engine/shrink/reductions.h"
-#include "harness/operators/family.h"
-#include "harness/operators/operator.h"
+#include "harness/model/family.h"
+#include "harness/model/operator.h"
+#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/extents.h"
+#include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {
 namespace {

@@ -1,10 +1,10 @@
 // Reductions of values: x, weights, biases.
 #include <algorithm>
 
-#include "harness/engine/shrink/edits.h"
-#include "harness/engine/shrink/reductions.h"
-#include "harness/engine/shrink/roles.h"
-#include "harness/operators/text.h"
+#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/reductions.h"
+#include "harness/model/reductions/roles.h"
+#include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::shrink {

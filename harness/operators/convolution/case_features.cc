@@ -1,9 +1,9 @@
 // What can be said of a convolution in a few words.
 #include <cmath>
 
+#include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/operators/text.h"
 
 namespace qconform::diagnose {
 namespace {

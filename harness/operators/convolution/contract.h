@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/operators/node_reader.h"
+#include "harness/model/node_reader.h"
 #include "reference/convolution/accumulate.h"
 
 namespace qconform {

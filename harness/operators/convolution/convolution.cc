@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "harness/bench/layers.h"
+#include "harness/model/layers.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/lowered_convolution.h"
 #include "harness/operators/convolution/relation_parts.h"

@@ -1,7 +1,7 @@
 // The family of QLinearConv and ConvInteger.
 #pragma once
 
-#include "harness/operators/family.h"
+#include "harness/model/family.h"
 #include "reference/convolution/accumulate.h"
 
 namespace qconform {

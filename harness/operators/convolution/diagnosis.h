@@ -7,15 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/diagnose/models/arithmetic.h"
-#include "harness/diagnose/explain/case_features.h"
-#include "harness/diagnose/explain/output_regions.h"
-#include "harness/diagnose/identify/identify_probe.h"
-#include "harness/diagnose/identify/identify_variants.h"
-#include "harness/diagnose/models/defect.h"
-#include "harness/diagnose/models/expression.h"
+#include "harness/model/defects/arithmetic.h"
+#include "harness/model/defects/case_features.h"
+#include "harness/model/defects/defect.h"
+#include "harness/model/defects/expression.h"
+#include "harness/model/defects/identify_probe.h"
+#include "harness/model/defects/identify_variants.h"
+#include "harness/model/defects/output_regions.h"
+#include "harness/model/operator.h"
 #include "harness/operators/convolution/pipeline.h"
-#include "harness/operators/operator.h"
 
 namespace qconform::diagnose {
 

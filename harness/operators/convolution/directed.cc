@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/model/draws/random_values.h"
 #include "harness/operators/convolution/directed_draft.h"
-#include "harness/suites/random_values.h"
 
 namespace qconform::directed {
 namespace {

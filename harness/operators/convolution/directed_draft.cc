@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/tie_solver.h"
 #include "harness/operators/convolution/contract.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/tie_solver.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
 #include "reference/numerics/saturate.h"

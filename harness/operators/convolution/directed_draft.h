@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
 #include "reference/convolution/accumulate.h"
 
 namespace qconform::directed {

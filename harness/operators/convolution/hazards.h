@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/hazards/hazard.h"
+#include "harness/core/hazards/hazard.h"
 #include "reference/convolution/accumulate.h"
 
 namespace qconform {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/tie_solver.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/pipeline.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/tie_solver.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/tie_solver.h"
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/tie_solver.h"
 
 namespace qconform::diagnose {
 namespace {

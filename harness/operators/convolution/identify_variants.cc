@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/diagnose/identify/identify_variants.h"
+#include "harness/model/defects/identify_variants.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/pipeline.h"
 #include "reference/numerics/fixed_point.h"

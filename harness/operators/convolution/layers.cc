@@ -1,11 +1,11 @@
 // Layers of convolutions to time: the sets by name, and one layer as text.
 #include <cmath>
 
-#include "harness/bench/layers.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/layers.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/layer_sets.h"
-#include "harness/suites/rng.h"
 
 namespace qconform::bench {
 namespace {

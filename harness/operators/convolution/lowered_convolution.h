@@ -1,7 +1,7 @@
 // What the answers of both convolutions have in common.
 #pragma once
 
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 #include "reference/convolution/accumulate.h"
 
 namespace qconform {

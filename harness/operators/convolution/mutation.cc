@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/mutate/steps.h"
-#include "harness/mutate/tensor_values.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/tie_solver.h"
+#include "harness/model/mutate/steps.h"
+#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/operator.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/operator.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/tie_solver.h"
 
 namespace qconform::mutation {
 namespace {

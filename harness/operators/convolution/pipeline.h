@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/diagnose/models/stages.h"
+#include "harness/model/defects/stages.h"
 #include "reference/convolution/geometry.h"
 #include "reference/numerics/float_expressions.h"
 #include "reference/qlinear_conv/qlinear_conv.h"

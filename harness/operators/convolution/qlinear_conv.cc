@@ -3,12 +3,12 @@
 #include <array>
 #include <cmath>
 
+#include "harness/model/text.h"
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/hazards.h"
 #include "harness/operators/convolution/lowered_convolution.h"
 #include "harness/operators/convolution/requantization_hazards.h"
 #include "harness/operators/convolution/suites.h"
-#include "harness/operators/text.h"
 #include "reference/numerics/admissible_bulk.h"
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/saturate.h"

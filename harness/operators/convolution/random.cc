@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/model/draws/random_values.h"
 #include "harness/operators/convolution/directed_draft.h"
-#include "harness/suites/random_values.h"
 
 namespace qconform {
 namespace {

@@ -1,9 +1,9 @@
 #include "harness/operators/convolution/relation_parts.h"
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/operator.h"
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/operator.h"
 
 namespace qconform::relations {
 namespace {

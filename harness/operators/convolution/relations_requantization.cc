@@ -2,8 +2,8 @@
 #include <bit>
 #include <cmath>
 
+#include "harness/model/relations/relation.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "harness/suites/relations/relation.h"
 #include "reference/numerics/exact_scale.h"
 #include "reference/numerics/round.h"
 

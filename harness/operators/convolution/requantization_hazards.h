@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "harness/hazards/rounding_hazards.h"
+#include "harness/core/hazards/rounding_hazards.h"
 #include "reference/numerics/requantize.h"
 #include "reference/numerics/tie.h"
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "harness/engine/shrink/edits.h"
-#include "harness/engine/shrink/roles.h"
+#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/roles.h"
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/shrink.h"

@@ -4,11 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "harness/engine/shrink/edits.h"
-#include "harness/engine/shrink/roles.h"
+#include "harness/model/operator.h"
+#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/roles.h"
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/shrink.h"
-#include "harness/operators/operator.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::shrink {

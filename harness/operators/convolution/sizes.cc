@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/model/draws/rng.h"
 #include "harness/operators/convolution/suites.h"
 #include "harness/operators/convolution/sweep_case.h"
 #include "harness/operators/convolution/sweep_model.h"
-#include "harness/suites/rng.h"
 
 namespace qconform::sweep::convolution {
 namespace {

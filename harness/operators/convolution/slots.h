@@ -1,11 +1,11 @@
-// Where expressions may stand in a convolution (harness/diagnose/models/expression.h), by part.
+// Where expressions may stand in a convolution (harness/model/defects/expression.h), by part.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "harness/diagnose/models/expression.h"
+#include "harness/model/defects/expression.h"
 #include "harness/operators/convolution/pipeline.h"
 
 namespace qconform::diagnose {

@@ -5,11 +5,11 @@
 #include <array>
 
 #include "harness/core/case.h"
-#include "harness/hazards/hazard.h"
-#include "harness/suites/node_inputs.h"
-#include "harness/suites/rng.h"
-#include "harness/suites/swarm.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/core/hazards/hazard.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/draws/swarm.h"
+#include "harness/model/sweep/model.h"
+#include "harness/onnx/node_inputs.h"
 
 /// What random convolutions may have more or less of than usual.
 namespace qconform::feature {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "harness/diagnose/models/operations.h"
+#include "harness/model/defects/operations.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/slots.h"
 #include "reference/numerics/saturate.h"

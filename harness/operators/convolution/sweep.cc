@@ -5,9 +5,9 @@
 #include <cassert>
 #include <optional>
 
+#include "harness/model/draws/rng.h"
 #include "harness/operators/convolution/sweep_case.h"
 #include "harness/operators/convolution/sweep_model.h"
-#include "harness/suites/rng.h"
 
 namespace qconform::sweep::convolution {
 namespace {

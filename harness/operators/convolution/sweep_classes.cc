@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "harness/model/draws/tie_solver.h"
+#include "harness/model/node_reader.h"
+#include "harness/model/sweep/zero_point.h"
 #include "harness/operators/convolution/contract.h"
-#include "harness/operators/node_reader.h"
-#include "harness/suites/sweep/zero_point.h"
-#include "harness/suites/tie_solver.h"
 
 namespace qconform::sweep::convolution {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "harness/core/tensor.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/rng.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/sweep/model.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::sweep::convolution {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
+#include "harness/model/draws/tie_solver.h"
+#include "harness/model/sweep/zero_point.h"
 #include "harness/operators/convolution/contract.h"
-#include "harness/suites/sweep/zero_point.h"
-#include "harness/suites/tie_solver.h"
 #include "reference/numerics/admissible_bulk.h"
 #include "reference/numerics/requantize.h"
 

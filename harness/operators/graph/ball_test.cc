@@ -1,7 +1,7 @@
 // Random quantized graphs against ball arithmetic.
 #include <gtest/gtest.h>
 
-#include "harness/operators/graph/lowering.h"
+#include "harness/graphs/lowering.h"
 #include "harness/operators/graph/random.h"
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/graph_check.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/pipeline.h"
 #include "reference/numerics/round.h"

@@ -5,9 +5,9 @@
 #include <functional>
 #include <map>
 
-#include "harness/diagnose/models/modelled_case.h"
-#include "harness/operators/case_builder.h"
-#include "harness/operators/graph/graph_builder.h"
+#include "harness/graphs/graph_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/defects/modelled_case.h"
 #include "harness/operators/graph/pipeline.h"
 #include "harness/operators/graph/random.h"
 #include "harness/tests/test_scale.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "harness/model/sweep/constraint_solver.h"
 #include "harness/operators/graph/hazards.h"
 #include "harness/operators/graph/sweep_units.h"
-#include "harness/suites/sweep/constraint_solver.h"
 
 namespace qconform {
 namespace directed_graphs {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/operators/graph/lowering.h"
+#include "harness/graphs/lowering.h"
 #include "reference/graph/sets.h"
 
 namespace qconform {

@@ -9,7 +9,9 @@
 #include <memory>
 #include <utility>
 
-#include "harness/diagnose/models/arithmetic.h"
+#include "harness/graphs/wiring.h"
+#include "harness/model/defects/arithmetic.h"
+#include "harness/model/text.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/hazards.h"
 #include "harness/operators/graph/pipeline.h"
@@ -17,8 +19,6 @@
 #include "harness/operators/graph/relations.h"
 #include "harness/operators/graph/shrink.h"
 #include "harness/operators/graph/sweep_units.h"
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

@@ -1,8 +1,8 @@
 // The family of cases of several nodes: quantized graphs.
 #pragma once
 
-#include "harness/operators/family.h"
-#include "harness/operators/graph/lowering.h"
+#include "harness/graphs/lowering.h"
+#include "harness/model/family.h"
 #include "reference/graph/sets.h"
 
 namespace qconform {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "harness/engine/shrink/shrink.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/case_builder.h"
-#include "harness/operators/graph/graph_builder.h"
+#include "harness/graphs/graph_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/judge/judge.h"
 #include "harness/operators/graph/random.h"
 #include "harness/operators/graph/shrink.h"
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "harness/core/case.h"
-#include "harness/hazards/hazard.h"
-#include "harness/operators/graph/lowering.h"
-#include "harness/suites/rng.h"
+#include "harness/core/hazards/hazard.h"
+#include "harness/graphs/lowering.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform {
 

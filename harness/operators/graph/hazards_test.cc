@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/operators/graph/unit.h"
 
 namespace qconform {

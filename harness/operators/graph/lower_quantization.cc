@@ -1,5 +1,5 @@
 // QuantizeLinear and DequantizeLinear: as the single operators read them.
-#include "harness/operators/graph/node_operators.h"
+#include "harness/graphs/node_operators.h"
 #include "harness/operators/linear/linear.h"
 
 namespace qconform::lowering {

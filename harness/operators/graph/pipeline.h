@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/diagnose/models/defect.h"
-#include "harness/diagnose/models/stages.h"
-#include "harness/operators/graph/lowering.h"
-#include "harness/operators/operator.h"
+#include "harness/graphs/lowering.h"
+#include "harness/model/defects/defect.h"
+#include "harness/model/defects/stages.h"
+#include "harness/model/operator.h"
 #include "reference/graph/sets.h"
 
 namespace qconform::diagnose {

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "harness/operators/case_builder.h"
+#include "harness/graphs/graph_builder.h"
+#include "harness/graphs/growing_graph.h"
+#include "harness/graphs/lowering.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
 #include "harness/operators/graph/edits.h"
-#include "harness/operators/graph/graph_builder.h"
-#include "harness/operators/graph/growing_graph.h"
-#include "harness/operators/graph/lowering.h"
-#include "harness/suites/random_values.h"
 #include "reference/graph/sets.h"
 #include "reference/numerics/small_float.h"
 

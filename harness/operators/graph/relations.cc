@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/operator.h"
 #include "harness/operators/graph/edits.h"
-#include "harness/operators/operator.h"
 
 namespace qconform::relations {
 namespace {

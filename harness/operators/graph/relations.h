@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "harness/suites/relations/relation.h"
+#include "harness/model/relations/relation.h"
 
 namespace qconform::relations {
 

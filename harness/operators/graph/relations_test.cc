@@ -7,8 +7,8 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/engine/relation_check.h"
+#include "harness/model/operator.h"
 #include "harness/operators/graph/random.h"
-#include "harness/operators/operator.h"
 #include "harness/tests/refusing_backend.h"
 #include "harness/tests/test_scale.h"
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/text.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/pipeline.h"
-#include "harness/operators/text.h"
 #include "reference/numerics/element.h"
 
 namespace qconform::diagnose {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/engine/shrink/edits.h"
+#include "harness/model/reductions/edits.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/graph.h"
 

@@ -10,8 +10,8 @@
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
 #include "harness/core/profile.h"
-#include "harness/engine/shrink/extents.h"
-#include "harness/engine/shrink/reductions.h"
+#include "harness/model/reductions/extents.h"
+#include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {
 

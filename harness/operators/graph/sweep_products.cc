@@ -1,9 +1,9 @@
 // The sweep's model of sums of products: Conv, ConvTranspose, Gemm and MatMul between quantizations.
 #include <algorithm>
 
+#include "harness/model/text.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/sweep_units.h"
-#include "harness/operators/text.h"
 
 namespace qconform::unit {
 namespace swept_products_model {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 
 namespace qconform::unit {
 namespace {

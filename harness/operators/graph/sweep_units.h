@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/model/sweep/model.h"
 #include "harness/operators/graph/unit.h"
 #include "harness/operators/graph/unit_view.h"
-#include "harness/suites/sweep/model.h"
 
 namespace qconform::unit {
 

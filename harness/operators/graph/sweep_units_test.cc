@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "harness/judge/judge.h"
-#include "harness/suites/sweep/constraint_solver.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/sweep/constraint_solver.h"
 #include "harness/suites/sweep/suite.h"
 #include "harness/tests/test_scale.h"
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/operators/case_builder.h"
-#include "harness/operators/graph/lowering.h"
+#include "harness/graphs/lowering.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/sweep/zero_point.h"
+#include "harness/model/text.h"
 #include "harness/operators/graph/unit_draft.h"
-#include "harness/operators/text.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/sweep/zero_point.h"
 #include "reference/graph/interpreter.h"
 #include "reference/numerics/small_float.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "harness/core/case.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform::unit {
 

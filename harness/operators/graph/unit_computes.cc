@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/operators/graph/unit_draft.h"
 
 namespace qconform::unit {

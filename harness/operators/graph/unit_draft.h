@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/operators/graph/graph_builder.h"
+#include "harness/graphs/graph_builder.h"
 #include "harness/operators/graph/unit.h"
 
 namespace qconform::unit {

@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 
+#include "harness/model/sweep/zero_point.h"
+#include "harness/model/text.h"
 #include "harness/operators/graph/unit_draft.h"
-#include "harness/operators/text.h"
-#include "harness/suites/sweep/zero_point.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::unit {

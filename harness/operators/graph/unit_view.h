@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/operators/graph/lowering.h"
+#include "harness/graphs/lowering.h"
 #include "harness/operators/graph/unit.h"
 
 namespace qconform::unit {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/core/type_set.h"
-#include "harness/operators/node_reader.h"
-#include "harness/operators/text.h"
+#include "harness/model/node_reader.h"
+#include "harness/model/text.h"
 #include "reference/linear_quantization/layout.h"
 #include "reference/numerics/element.h"
 
@@ -26,9 +26,6 @@ struct LinearVersion {
 
 /// The version that an opset uses, from a list in ascending order.
 [[nodiscard]] const LinearVersion& version_for(std::span<const LinearVersion> versions, std::int64_t opset_version);
-
-inline constexpr TypeSet kFloat8Types{ElementType::float8e4m3fn, ElementType::float8e4m3fnuz, ElementType::float8e5m2,
-                                      ElementType::float8e5m2fnuz};
 
 /// The input's type is one of `types` (rule given).
 bool check_type_in(const NodeReader& reader, std::string_view name, const TypeSet& types, const char* rule,

@@ -6,10 +6,10 @@
 #include <array>
 #include <cmath>
 
+#include "harness/model/lowered_by_bits.h"
 #include "harness/operators/linear/contract.h"
 #include "harness/operators/linear/hazards.h"
 #include "harness/operators/linear/suites.h"
-#include "harness/operators/lowered_by_bits.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
 

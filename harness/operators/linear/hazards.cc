@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/hazards/rounding_hazards.h"
+#include "harness/core/hazards/rounding_hazards.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/quantize_linear/division.h"
 

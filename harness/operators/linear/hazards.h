@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "harness/hazards/hazard.h"
+#include "harness/core/hazards/hazard.h"
 #include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/quantize_linear/quantize_linear.h"
 

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/mutate/tensor_values.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/text.h"
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/pipeline.h"
-#include "harness/operators/text.h"
-#include "harness/suites/random_values.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -1,10 +1,10 @@
 // Layers of QuantizeLinear and DequantizeLinear to time.
 #include <cstring>
 
-#include "harness/bench/layers.h"
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/layers.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/suites/rng.h"
 
 namespace qconform::bench {
 namespace {

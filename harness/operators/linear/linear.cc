@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "harness/bench/layers.h"
+#include "harness/model/layers.h"
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/relation_parts.h"
 #include "harness/operators/linear/shrink.h"

@@ -1,7 +1,7 @@
 // The family of QuantizeLinear and DequantizeLinear.
 #pragma once
 
-#include "harness/operators/family.h"
+#include "harness/model/family.h"
 #include "reference/linear_quantization/layout.h"
 
 namespace qconform {

@@ -1,11 +1,11 @@
 // Steps for QuantizeLinear and DequantizeLinear: shape and placement of parameters, types, version, attributes, ties.
 #include <algorithm>
 
-#include "harness/mutate/steps.h"
-#include "harness/mutate/tensor_values.h"
+#include "harness/model/mutate/steps.h"
+#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/operator.h"
+#include "harness/model/text.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/operators/operator.h"
-#include "harness/operators/text.h"
 
 namespace qconform::mutation {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "harness/model/text.h"
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/operators/text.h"
 #include "reference/dequantize_linear/multiplication.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/numerics/bits.h"

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/diagnose/models/stages.h"
+#include "harness/model/defects/stages.h"
 #include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/numerics/small_float.h"
 

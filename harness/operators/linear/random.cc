@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "harness/operators/case_builder.h"
-#include "harness/operators/text.h"
-#include "harness/suites/random_values.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/text.h"
 #include "reference/linear_quantization/layout.h"
 #include "reference/numerics/small_float.h"
 

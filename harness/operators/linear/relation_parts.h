@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "harness/operators/operator.h"
-#include "harness/suites/relations/rearrange.h"
-#include "harness/suites/relations/relation.h"
+#include "harness/model/operator.h"
+#include "harness/model/relations/rearrange.h"
+#include "harness/model/relations/relation.h"
 #include "reference/linear_quantization/layout.h"
 
 namespace qconform::relations {

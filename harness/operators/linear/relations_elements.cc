@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/operators/linear/relation_parts.h"
 
 namespace qconform::relations {

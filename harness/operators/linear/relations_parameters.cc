@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/relations/relation.h"
 #include "harness/operators/linear/relation_parts.h"
-#include "harness/suites/relations/relation.h"
 
 namespace qconform::relations {
 namespace {

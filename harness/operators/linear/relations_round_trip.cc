@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "harness/operators/case_builder.h"
+#include "harness/model/case_builder.h"
 #include "harness/operators/linear/relation_parts.h"
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/wide_integer.h"

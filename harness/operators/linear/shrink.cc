@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
-#include "harness/engine/shrink/edits.h"
-#include "harness/engine/shrink/roles.h"
+#include "harness/model/operator.h"
+#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/roles.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/operators/operator.h"
 #include "reference/linear_quantization/layout.h"
 
 namespace qconform::shrink {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "harness/engine/shrink/extents.h"
-#include "harness/engine/shrink/reductions.h"
+#include "harness/model/reductions/extents.h"
+#include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "harness/core/case.h"
-#include "harness/suites/node_inputs.h"
-#include "harness/suites/rng.h"
-#include "harness/suites/swarm.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/draws/swarm.h"
+#include "harness/model/sweep/model.h"
+#include "harness/onnx/node_inputs.h"
 
 namespace qconform {
 

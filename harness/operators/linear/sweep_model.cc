@@ -6,8 +6,8 @@
 #include <iterator>
 #include <numeric>
 
-#include "harness/operators/text.h"
-#include "harness/suites/sweep/zero_point.h"
+#include "harness/model/sweep/zero_point.h"
+#include "harness/model/text.h"
 
 namespace qconform::sweep::linear {
 namespace {

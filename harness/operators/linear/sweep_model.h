@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "harness/core/tensor.h"
-#include "harness/suites/rng.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/sweep/model.h"
 #include "reference/linear_quantization/layout.h"
 #include "reference/quantize_linear/quantize_linear.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "harness/model/text.h"
 #include "harness/operators/linear/sweep_model.h"
-#include "harness/operators/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::sweep::linear::quantize {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/operators/text.h"
+#include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 #include "reference/quantize_linear/division.h"
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/hazards/hazard.h"
-#include "harness/judge/trust.h"
-#include "harness/operators/family.h"
+#include "harness/core/hazards/hazard.h"
+#include "harness/model/family.h"
+#include "harness/model/judge/trust.h"
 
 namespace qconform {
 namespace {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <optional>
 
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 #include "harness/suites/random.h"
 
 namespace qconform {

@@ -1,5 +1,5 @@
 #include "harness/suites/directed/directed.h"
-#include "harness/operators/operator.h"
+#include "harness/model/operator.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <set>
 
 #include "harness/core/profile.h"
-#include "harness/hazards/coverage.h"
-#include "harness/judge/judge.h"
-#include "harness/suites/random_values.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/judge/judge.h"
+#include "harness/report/hazard_coverage.h"
 #include "harness/tests/suite_cases.h"
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/tie.h"

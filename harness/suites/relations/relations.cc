@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "harness/operators/family.h"
-#include "harness/suites/relations/rearrange.h"
-#include "harness/suites/relations/relation.h"
+#include "harness/model/family.h"
+#include "harness/model/relations/rearrange.h"
+#include "harness/model/relations/relation.h"
 
 namespace qconform::relations {
 namespace {

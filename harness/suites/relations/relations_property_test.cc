@@ -8,10 +8,10 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/engine/relation_check.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/linear/relation_parts.h"
-#include "harness/operators/operator.h"
 #include "harness/tests/arbitrary_case.h"
 #include "reference/kernels/kernels.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/model/sweep/model.h"
 #include "harness/suites/sweep/covering_array.h"
-#include "harness/suites/sweep/model.h"
 
 namespace qconform::sweep {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/suites/rng.h"
-#include "harness/suites/sweep/constraint_solver.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/sweep/constraint_solver.h"
 
 namespace qconform::sweep {
 namespace {

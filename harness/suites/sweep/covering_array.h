@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/core/suite.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/model/sweep/model.h"
 
 namespace qconform::sweep {
 

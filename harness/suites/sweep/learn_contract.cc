@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/suites/rng.h"
-#include "harness/suites/sweep/constraint_solver.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/sweep/constraint_solver.h"
 
 namespace qconform::sweep {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "harness/suites/sweep/contract.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/model/sweep/contract.h"
+#include "harness/model/sweep/model.h"
 
 namespace qconform::sweep {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/suites/rng.h"
-#include "harness/suites/sweep/constraint_solver.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/sweep/constraint_solver.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform::sweep {

@@ -7,7 +7,7 @@
 
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
-#include "harness/judge/judge.h"
+#include "harness/model/judge/judge.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform::sweep {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "harness/base/digest.h"
-#include "harness/operators/family.h"
-#include "harness/suites/rng.h"
+#include "harness/model/draws/rng.h"
+#include "harness/model/family.h"
+#include "harness/model/sweep/constraint_solver.h"
 #include "harness/suites/sweep/array_cache.h"
-#include "harness/suites/sweep/constraint_solver.h"
 
 namespace qconform::sweep {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "harness/core/suite.h"
-#include "harness/suites/sweep/contract.h"
+#include "harness/model/sweep/contract.h"
+#include "harness/model/sweep/model.h"
 #include "harness/suites/sweep/covering_array.h"
-#include "harness/suites/sweep/model.h"
 
 namespace qconform::sweep {
 

@@ -3,14 +3,14 @@
 #include <array>
 #include <string>
 
-#include "harness/bench/layers.h"
-#include "harness/diagnose/models/defect.h"
-#include "harness/hazards/rounding_hazards.h"
-#include "harness/operators/node_reader.h"
-#include "harness/operators/text.h"
-#include "harness/suites/node_inputs.h"
-#include "harness/suites/relations/relation.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/core/hazards/rounding_hazards.h"
+#include "harness/model/defects/defect.h"
+#include "harness/model/layers.h"
+#include "harness/model/node_reader.h"
+#include "harness/model/relations/relation.h"
+#include "harness/model/sweep/model.h"
+#include "harness/model/text.h"
+#include "harness/onnx/node_inputs.h"
 #include "reference/numerics/round.h"
 #include "reference/numerics/saturate.h"
 

@@ -7,12 +7,12 @@
 #include <span>
 #include <vector>
 
-#include "harness/diagnose/explain/case_features.h"
-#include "harness/diagnose/explain/output_regions.h"
-#include "harness/diagnose/identify/identify_probe.h"
-#include "harness/diagnose/identify/identify_variants.h"
-#include "harness/operators/family.h"
-#include "harness/operators/lowered_by_bits.h"
+#include "harness/model/defects/case_features.h"
+#include "harness/model/defects/identify_probe.h"
+#include "harness/model/defects/identify_variants.h"
+#include "harness/model/defects/output_regions.h"
+#include "harness/model/family.h"
+#include "harness/model/lowered_by_bits.h"
 #include "reference/numerics/integer8.h"
 
 namespace qconform::testing {

@@ -1,7 +1,7 @@
 // Halve stage by stage, and how implementations of it differ.
 #include <cmath>
 
-#include "harness/diagnose/models/defect.h"
+#include "harness/model/defects/defect.h"
 #include "harness/tests/third_family/halve.h"
 
 namespace qconform::diagnose {

@@ -2,14 +2,14 @@
 #include <array>
 #include <vector>
 
-#include "harness/bench/layers.h"
-#include "harness/mutate/steps.h"
-#include "harness/mutate/tensor_values.h"
-#include "harness/operators/case_builder.h"
-#include "harness/suites/random_values.h"
-#include "harness/suites/relations/rearrange.h"
-#include "harness/suites/relations/relation.h"
-#include "harness/suites/sweep/model.h"
+#include "harness/model/case_builder.h"
+#include "harness/model/draws/random_values.h"
+#include "harness/model/layers.h"
+#include "harness/model/mutate/steps.h"
+#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/relations/rearrange.h"
+#include "harness/model/relations/relation.h"
+#include "harness/model/sweep/model.h"
 #include "harness/tests/third_family/halve.h"
 
 namespace qconform::testing {

@@ -1,0 +1,289 @@
+#include "harness/forms/archive/json_archives.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "harness/core/version.h"
+#include "harness/forms/json/json_fields.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::size_t kMostListed = std::size_t{1} << 20;
+
+class JsonWriter final : public Archive {
+ public:
+  explicit JsonWriter(Json& document) : stack_{&document} {}
+
+  void value(bool& value, const FieldRule& /*rule*/) override { top() = value; }
+  void value(std::uint64_t& value, const FieldRule& rule) override {
+    if (rule.form == Form::hex) {
+      top() = fmt::format("{:016x}", value);
+    } else {
+      top() = value;
+    }
+  }
+  void value(std::int64_t& value, const FieldRule& /*rule*/) override { top() = value; }
+  void value(double& value, const FieldRule& rule) override {
+    const bool is_far = rule.form == Form::distance && value > std::numeric_limits<double>::max();
+    top() = is_far ? Json("inf") : Json(value);
+  }
+  void value(std::string& value, const FieldRule& /*rule*/) override { top() = value; }
+  void constant(std::string_view text) override { top() = text; }
+  void version(std::uint64_t number) override { top() = number; }
+
+  void begin_object(const TypeInfo& /*type*/) override { top() = Json::object(); }
+  void end_object() override {}
+  bool begin_member(std::string_view key, const FieldRule& /*rule*/, Presence /*presence*/, bool is_there) override {
+    if (is_there) enter(std::string(key));
+    return is_there;
+  }
+  void end_member() override { stack_.pop_back(); }
+
+  std::size_t begin_list(std::size_t size, const FieldRule& /*rule*/) override {
+    top() = Json::array();
+    top().get_ref<Json::array_t&>().reserve(size);
+    return size;
+  }
+  void begin_element(std::size_t /*index*/) override {
+    auto& list = top().get_ref<Json::array_t&>();
+    stack_.push_back(&list.emplace_back());
+  }
+  void end_element() override { stack_.pop_back(); }
+  void end_list() override {}
+
+  std::vector<std::string> begin_map(std::vector<std::string> keys, const FieldRule& /*rule*/) override {
+    top() = Json::object();
+    return keys;
+  }
+  void begin_entry(const std::string& key) override { enter(key); }
+  void end_entry() override { stack_.pop_back(); }
+  void end_map() override {}
+
+  bool begin_nullable(bool is_null, const FieldRule& /*rule*/) override {
+    if (is_null) top() = nullptr;
+    return !is_null;
+  }
+  void end_nullable() override {}
+
+ private:
+  Json& top() { return *stack_.back(); }
+  // Keys are different ones: no need to look for them.
+  void enter(std::string key) {
+    auto& members = top().get_ref<Json::object_t&>();
+    static_cast<std::vector<Json::object_t::value_type>&>(members).emplace_back(std::move(key), nullptr);
+    stack_.push_back(&members.back().second);
+  }
+
+  std::vector<Json*> stack_;  ///< the values under way, the innermost last
+};
+
+class JsonReader final : public Archive {
+ public:
+  explicit JsonReader(const Json& document) { frames_.push_back({.value = &document}); }
+
+  [[nodiscard]] const std::optional<Error>& error() const { return fields_.error(); }
+
+  [[nodiscard]] bool fills() const override { return true; }
+  void value(bool& value, const FieldRule& /*rule*/) override { read(value); }
+  void value(std::uint64_t& value, const FieldRule& rule) override {
+    rule.form == Form::hex ? read_hex(value) : read(value);
+  }
+  void value(std::int64_t& value, const FieldRule& /*rule*/) override { read(value); }
+  void value(double& value, const FieldRule& rule) override {
+    if (rule.form == Form::distance && is_sound() && top() == "inf") {
+      value = std::numeric_limits<double>::infinity();
+      return;
+    }
+    read(value);
+    if (rule.form == Form::plain || !is_sound() || value >= 0) return;
+    refuse(fmt::format("expected {}, not negative, got {}", rule.form == Form::seconds ? "seconds" : "a number",
+                       brief(top())));
+  }
+  void value(std::string& value, const FieldRule& /*rule*/) override { read(value); }
+  void constant(std::string_view text) override {
+    if (is_sound() && top() != text) refuse(fmt::format("expected \"{}\", got {}", text, brief(top())));
+  }
+  void version(std::uint64_t number) override {
+    std::uint64_t stated = number;
+    read(stated);
+    if (stated < number) refuse(fmt::format("there is no version {}", stated));
+    if (stated <= number) return;
+    refuse(
+        fmt::format("{}: written by a newer qconform; this one, {}, reads up to version {}", stated, kVersion, number));
+  }
+
+  void begin_object(const TypeInfo& /*type*/) override {
+    if (is_sound() && !top().is_object()) refuse("expected an object, got " + brief(top()));
+    objects_.emplace_back();
+  }
+  void end_object() override {
+    const Object object = std::move(objects_.back());
+    objects_.pop_back();
+    if (!is_sound()) return;
+    for (const auto& [key, value] : top().items()) {
+      if (has(object.always, key) || has(object.sometimes, key)) continue;
+      refuse(fmt::format("unknown key {}; known are {}", brief(key), names(object)));
+      return;
+    }
+    for (const auto& check : object.checks) check();
+  }
+  bool begin_member(std::string_view key, const FieldRule& /*rule*/, Presence presence, bool /*is_there*/) override {
+    if (!is_sound()) return false;
+    (presence == Presence::always ? objects_.back().always : objects_.back().sometimes).push_back(key);
+    const auto found = top().find(key);
+    if (found == top().end()) {
+      if (presence == Presence::always) refuse(fmt::format("misses the key \"{}\"", key));
+      return false;
+    }
+    frames_.push_back({.value = &*found, .key = std::string(key)});
+    return true;
+  }
+  void end_member() override { frames_.pop_back(); }
+
+  std::size_t begin_list(std::size_t /*size*/, const FieldRule& /*rule*/) override {
+    if (!is_sound() || !fields_.array(top(), path(), kMostListed)) return 0;
+    return top().size();
+  }
+  void begin_element(std::size_t index) override {
+    frames_.push_back({.value = is_sound() ? &top()[index] : &top(), .index = index});
+  }
+  void end_element() override { frames_.pop_back(); }
+  void end_list() override {}
+
+  std::vector<std::string> begin_map(std::vector<std::string> /*keys*/, const FieldRule& rule) override {
+    std::vector<std::string> keys;
+    if (!is_sound()) return keys;
+    if (!top().is_object()) refuse("expected an object, got " + brief(top()));
+    next_entry_.push_back(0);
+    if (!is_sound()) return keys;
+    for (const auto& [key, value] : top().items()) {
+      const bool is_known =
+          rule.names.empty() || std::find(rule.names.begin(), rule.names.end(), key) != rule.names.end();
+      const char* const what = *rule.names_def == '\0' ? "key" : rule.names_def;
+      if (!is_known) refuse(fmt::format("no {} \"{}\"; there are {}", what, key, fmt::join(rule.names, ", ")));
+      keys.push_back(key);
+    }
+    return is_sound() ? keys : std::vector<std::string>{};
+  }
+  // In the order of begin_map(): looking for a key goes through all of them.
+  void begin_entry(const std::string& key) override {
+    const Json* value = &top();
+    if (is_sound()) value = &*std::next(value->begin(), static_cast<std::ptrdiff_t>(next_entry_.back()++));
+    frames_.push_back({.value = value, .key = key});
+  }
+  void end_entry() override { frames_.pop_back(); }
+  void end_map() override {
+    if (!next_entry_.empty()) next_entry_.pop_back();
+  }
+
+  bool begin_nullable(bool /*is_null*/, const FieldRule& /*rule*/) override { return is_sound() && !top().is_null(); }
+  void end_nullable() override {}
+
+  void refuse(const std::string& message) override { fields_.refuse(path(), message); }
+  void refuse_member(std::string_view from_here, const std::string& message) override {
+    fields_.refuse(from_here.starts_with('[') ? path() + std::string(from_here) : json_path(path(), from_here),
+                   message);
+  }
+  [[nodiscard]] bool is_sound() const override { return !fields_.error(); }
+  void check_at_end(std::function<void()> check) override { objects_.back().checks.push_back(std::move(check)); }
+
+ private:
+  struct Frame {
+    const Json* value;
+    std::string key{};
+    std::size_t index = 0;  ///< where there is no key
+  };
+  struct Object {
+    std::vector<std::string_view> always;
+    std::vector<std::string_view> sometimes;
+    std::vector<std::function<void()>> checks;
+  };
+
+  [[nodiscard]] const Json& top() const { return *frames_.back().value; }
+  [[nodiscard]] std::string path() const {
+    std::string path;
+    for (std::size_t i = 1; i < frames_.size(); ++i) {
+      path = frames_[i].key.empty() ? json_path(path, frames_[i].index) : json_path(path, frames_[i].key);
+    }
+    return path;
+  }
+  static bool has(const std::vector<std::string_view>& keys, std::string_view key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  }
+  static std::string names(const Object& object) {
+    std::string text;
+    for (const auto* keys : {&object.always, &object.sometimes}) {
+      for (const std::string_view key : *keys) text += (text.empty() ? "" : ", ") + std::string(key);
+    }
+    return text;
+  }
+
+  // Paths are made where they are needed: for a message.
+  template <typename T>
+  void read(T& value) {
+    if (!is_sound()) return;
+    JsonFields fields;
+    if (fields.read(top(), "", value)) return;
+    Error error = *fields.error();
+    error.field = error.field.empty() ? path() : json_path(path(), error.field);
+    fields_.refuse(std::move(error));
+  }
+  void read_hex(std::uint64_t& value) {
+    std::string digits;
+    read(digits);
+    if (!is_sound()) return;
+    const char* end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
+    if (digits.size() == 16 && error == std::errc() && stop == end) return;
+    refuse("expected 16 hexadecimal digits, got " + brief(top()));
+  }
+
+  JsonFields fields_;
+  std::vector<Frame> frames_;
+  std::vector<Object> objects_;
+  std::vector<std::size_t> next_entry_;  ///< of the maps under way
+};
+
+}  // namespace
+
+Json write_document(const Describe& describe) {
+  Json document;
+  JsonWriter writer(document);
+  describe(writer);
+  return document;
+}
+
+Result<void> read_document(const Json& json, const Describe& describe) {
+  JsonReader reader(json);
+  describe(reader);
+  if (reader.error()) return tl::unexpected(*reader.error());
+  return {};
+}
+
+std::string write_cbor(const Describe& describe) {
+  std::string bytes;
+  Json::to_cbor(write_document(describe), bytes);
+  return bytes;
+}
+
+Result<void> read_cbor(std::string_view bytes, const char* what, const Describe& describe) {
+  Json document;
+  try {
+    document = Json::from_cbor(bytes);
+  } catch (const Json::exception& error) {
+    return fail(what, error.what());
+  }
+  return in_context(what, read_document(document, describe));
+}
+
+}  // namespace qconform

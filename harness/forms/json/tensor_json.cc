@@ -1,0 +1,150 @@
+#include <algorithm>
+
+#include "harness/core/limits.h"
+#include "harness/forms/json/case_json_object.h"
+#include "harness/forms/json/element_json.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::int64_t kLongestSameData = 16;
+
+// complex128 is the one type wider than a machine word: two patterns in one, the imaginary part in
+// the high digits.
+Json element_object(const Tensor& tensor, std::int64_t index) {
+  if (bits_of(tensor.type) <= 64) {
+    return element_json(tensor.type, raw_bits_at(tensor.bytes, bits_of(tensor.type), index));
+  }
+  return bit_pattern(raw_bits_at(tensor.bytes, 64, 2 * index + 1), 64) +
+         bit_pattern(raw_bits_at(tensor.bytes, 64, 2 * index), 64).substr(2);
+}
+
+bool set_wide_element(Tensor& tensor, std::int64_t index, const Json& value) {
+  if (!value.is_string()) return false;
+  const auto& text = value.get_ref<const std::string&>();
+  constexpr std::size_t high_end = 2 + 16;
+  if (text.size() != high_end + 16) return false;
+  const std::optional<std::uint64_t> high = bits_of_pattern(text.substr(0, high_end), 64);
+  const std::optional<std::uint64_t> low = bits_of_pattern("0x" + text.substr(high_end), 64);
+  if (!high || !low) return false;
+  set_raw_bits_at(tensor.bytes, 64, 2 * index, *low);
+  set_raw_bits_at(tensor.bytes, 64, 2 * index + 1, *high);
+  return true;
+}
+
+bool set_element(Tensor& tensor, std::int64_t index, const Json& value) {
+  if (bits_of(tensor.type) > 64) return set_wide_element(tensor, index, value);
+  const std::optional<std::uint64_t> bits = element_bits(tensor.type, value);
+  if (!bits) return false;
+  set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, *bits);
+  return true;
+}
+
+bool same_element(const Tensor& tensor, std::int64_t a, std::int64_t b) {
+  const int bits = bits_of(tensor.type);
+  if (bits <= 64) return raw_bits_at(tensor.bytes, bits, a) == raw_bits_at(tensor.bytes, bits, b);
+  return raw_bits_at(tensor.bytes, 64, 2 * a) == raw_bits_at(tensor.bytes, 64, 2 * b) &&
+         raw_bits_at(tensor.bytes, 64, 2 * a + 1) == raw_bits_at(tensor.bytes, 64, 2 * b + 1);
+}
+
+bool all_same(const Tensor& tensor, std::int64_t elements) {
+  for (std::int64_t i = 1; i < elements; ++i) {
+    if (!same_element(tensor, 0, i)) return false;
+  }
+  return true;
+}
+
+// Every element becomes the first one: by whole bytes where elements are such.
+void spread_first(Tensor& tensor, std::int64_t elements) {
+  const int bits = bits_of(tensor.type);
+  if (bits < 8) {
+    const std::uint64_t first = raw_bits_at(tensor.bytes, bits, 0);
+    for (std::int64_t i = 1; i < elements; ++i) set_raw_bits_at(tensor.bytes, bits, i, first);
+    return;
+  }
+  const std::size_t size = static_cast<std::size_t>(bits) / 8;
+  for (std::size_t done = size; done < tensor.bytes.size();) {
+    const std::size_t count = std::min(done, tensor.bytes.size() - done);
+    std::copy_n(tensor.bytes.begin(), count, tensor.bytes.begin() + static_cast<std::ptrdiff_t>(done));
+    done += count;
+  }
+}
+
+bool read_fill(JsonFields& fields, const Json& value, const std::string& where, std::int64_t elements, Tensor& out) {
+  // The value is checked for an empty tensor too, which has nowhere to put it.
+  Tensor one{out.type, {}, std::vector<std::byte>(static_cast<std::size_t>(bytes_for(out.type, 1)))};
+  if (!set_element(one, 0, value)) {
+    return fields.refuse(json_path(where, "fill"), brief(value) + " is not a " + name_of(out.type));
+  }
+  if (elements == 0) return true;
+  (void)set_element(out, 0, value);
+  spread_first(out, elements);
+  return true;
+}
+
+bool read_data(JsonFields& fields, const Json& value, const std::string& where, std::int64_t elements, Tensor& out) {
+  if (!fields.array(value, where, static_cast<std::size_t>(limits::kElements))) return false;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const auto position = static_cast<std::size_t>(i);
+    if (!set_element(out, i, value[position])) {
+      return fields.refuse(json_path(where, position), brief(value[position]) + " is not a " + name_of(out.type));
+    }
+  }
+  return true;
+}
+
+bool read_type(JsonFields& fields, const Json& value, const std::string& where, ElementType& out) {
+  std::string name;
+  if (!fields.read(value, where, name)) return false;
+  const std::optional<ElementType> type = element_type_named(name);
+  if (!type) return fields.refuse(where, brief(value) + " is not the name of an element type");
+  out = *type;
+  return true;
+}
+
+}  // namespace
+
+Json tensor_object(const Tensor& tensor, std::string_view name) {
+  Json object = Json::object();
+  if (!name.empty()) object["name"] = text_json(std::string(name));
+  object["type"] = name_of(tensor.type);
+  object["shape"] = tensor.shape;
+  const std::int64_t elements = tensor.elements();
+  if (elements > kLongestSameData && all_same(tensor, elements)) {
+    object["fill"] = element_object(tensor, 0);
+    return object;
+  }
+  Json& data = object["data"] = Json::array();
+  for (std::int64_t i = 0; i < elements; ++i) data.push_back(element_object(tensor, i));
+  return object;
+}
+
+bool read_tensor(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                 Tensor& out) {
+  if (!fields.object(value, where, {"type", "shape"}, {"name", "data", "fill"})) return false;
+  const auto data = value.find("data");
+  const auto fill = value.find("fill");
+  if ((data == value.end()) == (fill == value.end())) {
+    return fields.refuse(where, "expected either \"data\" or \"fill\"");
+  }
+  const std::string shape_path = json_path(where, "shape");
+  if (!read_type(fields, value["type"], json_path(where, "type"), out.type) ||
+      !fields.read_list(value["shape"], shape_path, limits::kRank, out.shape)) {
+    return false;
+  }
+  const Result<std::int64_t> bytes = checked_bytes(shape_path, out.type, out.shape);
+  if (!bytes) return fields.refuse(bytes.error());
+  if (*bytes > bytes_left) return fields.refuse(shape_path, "the tensors of the file exceed the limit", "limit");
+  const std::int64_t elements = elements_of(out.shape);
+  // Before the allocation: a short file must not obtain a large tensor by claiming one.
+  if (data != value.end() && data->is_array() && data->size() != static_cast<std::size_t>(elements)) {
+    return fields.refuse(json_path(where, "data"), "expected " + std::to_string(elements) + " values for shape " +
+                                                       shape_text(out.shape) + ", got " + std::to_string(data->size()));
+  }
+  bytes_left -= *bytes;
+  out.bytes.assign(static_cast<std::size_t>(*bytes), std::byte{0});
+  if (fill != value.end()) return read_fill(fields, *fill, where, elements, out);
+  return read_data(fields, *data, json_path(where, "data"), elements, out);
+}
+
+}  // namespace qconform

@@ -1,0 +1,38 @@
+// A graph that is lowered and evaluated while a GraphBuilder writes it down: what stays is lowered once.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/core/case.h"
+#include "harness/graphs/graph_builder.h"
+#include "reference/graph/sets.h"
+
+namespace qconform {
+
+class GrowingGraph {
+ public:
+  GrowingGraph();
+  ~GrowingGraph();
+  GrowingGraph(const GrowingGraph&) = delete;
+  GrowingGraph& operator=(const GrowingGraph&) = delete;
+
+  /// Takes in what the builder has now. Call it before the others, with the same builder every time; of its names none
+  /// may come back for another value. False where the graph is out of contract, or has latitude.
+  [[nodiscard]] bool follow(const GraphBuilder& builder);
+
+  // Of a value that a node computes; follow() has returned true. Nothing where it has integers beyond 2^53.
+
+  [[nodiscard]] std::optional<reference::graph::Shape> shape_of(const std::string& name) const;
+  /// What lower_graph() and bounds_of() say of it.
+  [[nodiscard]] std::optional<reference::graph::Bounds> bounds_of(const std::string& name,
+                                                                  reference::graph::Reading reading);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qconform

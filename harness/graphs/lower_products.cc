@@ -1,0 +1,129 @@
+// Gemm and MatMul.
+#include <fmt/format.h>
+
+#include "harness/graphs/node_operators.h"
+
+namespace qconform::lowering {
+namespace {
+
+using namespace reference::graph;
+
+bool lower_gemm(const NodeLowering& node) {
+  const Shape& a = node.shape(0);
+  const Shape& b = node.shape(1);
+  const bool trans_a = node.get_or<std::int64_t>("transA", 0) != 0;
+  const bool trans_b = node.get_or<std::int64_t>("transB", 0) != 0;
+  if (a.size() != 2) return node.violate("A", "expected rank 2, got shape " + shape_text(a));
+  if (b.size() != 2) return node.violate("B", "expected rank 2, got shape " + shape_text(b));
+  MatrixTaps taps{.m = a[trans_a ? 1 : 0], .n = b[trans_b ? 0 : 1], .k = a[trans_a ? 0 : 1]};
+  if (b[trans_b ? 1 : 0] != taps.k) {
+    return node.violate("B", fmt::format("expected {} rows, got shape {}", taps.k, shape_text(b)));
+  }
+  taps.a_row = trans_a ? 1 : taps.k;
+  taps.a_inner = trans_a ? taps.m : 1;
+  taps.b_inner = trans_b ? 1 : taps.n;
+  taps.b_column = trans_b ? taps.k : 1;
+  Shape shape{taps.m, taps.n};
+  const auto elements = node.claim(shape);
+  if (!elements) return false;
+  const double alpha = node.get_or<float>("alpha", 1);
+  const double beta = node.get_or<float>("beta", 1);
+  WeightedSum sum{.taps = std::move(taps), .alpha = alpha, .beta = beta};
+  std::vector<ValueId> operands{node.id(0), node.id(1)};
+  node.multiplies_by(alpha);
+  if (node.has(2)) {
+    const Shape& c = node.shape(2);
+    if (broadcast_shape(c, shape) != shape) {
+      return node.violate("C", fmt::format("{} does not broadcast to {}", shape_text(c), shape_text(shape)));
+    }
+    const bool is_whole = elements_of(c) == elements_of(shape);
+    sum.c_index = is_whole ? counted(elements_of(shape)) : broadcast_index(c, shape);
+    operands.push_back(node.id(2));
+    node.multiplies_by(beta);
+  }
+  node.check_bias_scales(sum, operands, *elements);
+  return node.emit(std::move(sum), std::move(operands), std::move(shape));
+}
+
+// For each batch of the product, where its matrix begins.
+std::vector<std::int64_t> begins(const Shape& operand, const Shape& batch) {
+  const Shape own(operand.begin(), operand.end() - 2);
+  const std::int64_t matrix = operand[operand.size() - 2] * operand.back();
+  std::vector<std::int64_t> index = broadcast_index(own, batch);
+  if (index.empty()) index = counted(elements_of(batch));
+  for (std::int64_t& begin : index) begin *= matrix;
+  return index;
+}
+
+}  // namespace
+
+std::optional<MatrixProduct> matrix_product(const NodeLowering& node, Shape a, Shape b) {
+  const auto refused = [&](const char* name, std::string message) {
+    node.violate(name, std::move(message));
+    return std::nullopt;
+  };
+  if (a.empty() || b.empty()) return refused(a.empty() ? "A" : "B", "expected rank 1 or more, got a scalar");
+  const std::string b_shape = shape_text(b);
+  const bool is_row = a.size() == 1;
+  const bool is_column = b.size() == 1;
+  if (is_row) a.insert(a.begin(), 1);
+  if (is_column) b.push_back(1);
+  const std::int64_t k = a.back();
+  if (b[b.size() - 2] != k) return refused("B", fmt::format("expected {} rows, got shape {}", k, b_shape));
+  const auto batch = broadcast_shape({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  if (!batch) return refused("B", fmt::format("{} does not broadcast with {}", shape_text(b), shape_text(a)));
+  MatrixTaps taps{
+      .m = a[a.size() - 2], .n = b.back(), .k = k, .a_row = k, .a_inner = 1, .b_inner = b.back(), .b_column = 1};
+  Shape shape = *batch;
+  if (!is_row) shape.push_back(taps.m);
+  if (!is_column) shape.push_back(taps.n);
+  if (!node.claim(shape) || !node.claim(*batch)) return std::nullopt;
+  taps.a_begin = begins(a, *batch);
+  taps.b_begin = begins(b, *batch);
+  return MatrixProduct{std::move(taps), std::move(shape)};
+}
+
+namespace {
+
+bool lower_matmul(const NodeLowering& node) {
+  auto product = matrix_product(node, node.shape(0), node.shape(1));
+  if (!product) return false;
+  return node.emit(WeightedSum{.taps = std::move(product->taps)}, {node.id(0), node.id(1)}, std::move(product->shape));
+}
+
+using namespace node_types;
+
+constexpr AttributeSignature kGemm[] = {
+    {"alpha", kFloatAttribute}, {"beta", kFloatAttribute}, {"transA", kIntAttribute}, {"transB", kIntAttribute}};
+
+constexpr NodeOperator gemm(std::int64_t since, std::size_t least_inputs, TypeSet types) {
+  return {.name = "Gemm",
+          .since = since,
+          .least_inputs = least_inputs,
+          .most_inputs = 3,
+          .types = types,
+          .attributes = kGemm,
+          .lower = lower_gemm,
+          .computes = true};
+}
+constexpr NodeOperator matmul(std::int64_t since, TypeSet types) {
+  return {.name = "MatMul",
+          .since = since,
+          .least_inputs = 2,
+          .most_inputs = 2,
+          .types = types,
+          .attributes = {},
+          .lower = lower_matmul,
+          .computes = true};
+}
+
+constexpr NodeOperator kProductNodes[] = {gemm(9, 3, kWide), gemm(11, 2, kWide), gemm(13, 2, kWide13), matmul(9, kWide),
+                                          matmul(13, kWide13)};
+
+}  // namespace
+
+std::span<const NodeOperator> product_nodes() {
+  return kProductNodes;
+}
+
+}  // namespace qconform::lowering

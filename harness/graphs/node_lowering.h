@@ -1,0 +1,209 @@
+// What lowering one node of a graph needs: its operands and attributes, and the program that it adds steps to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "harness/graphs/lowering.h"
+
+namespace qconform::lowering {
+
+using reference::graph::Shape;
+using reference::graph::ValueId;
+
+/// The program while nodes are added to it.
+class GraphBuilder {
+ public:
+  /// Takes in the case's tensors. Both are referred to.
+  GraphBuilder(const Case& test_case, reference::Contract& contract);
+
+  /// False, with a remark, where the tensors alone are too many.
+  [[nodiscard]] bool read_tensors();
+  /// The same of one tensor of the case.
+  [[nodiscard]] bool read_tensor(std::size_t input);
+  [[nodiscard]] bool name_outputs();
+  [[nodiscard]] GraphProgram take() { return std::move(out_); }
+
+  /// Makes room for a case that grows to so many tensors and nodes: references to values stay as they are.
+  void reserve(std::size_t tensors, std::size_t nodes);
+  [[nodiscard]] const GraphProgram& program() const { return out_; }
+  [[nodiscard]] ValueId id_of(const std::string& name) const { return ids_.at(name); }
+  [[nodiscard]] bool is_exact(ValueId id) const { return facts_[id].is_exact; }
+
+  /// How far the program is, to go back to.
+  struct Mark {
+    std::size_t values;
+    std::size_t steps;
+    std::size_t constants;
+    std::size_t latitude;
+    std::int64_t elements;
+    bool may_be_exact;
+    bool value_is_open;
+  };
+  [[nodiscard]] Mark mark() const;
+  /// Forgets what was added since, a violation too. The case still has the names.
+  void go_back(const Mark& mark);
+
+ private:
+  friend class NodeLowering;
+
+  // What is known of a value beside what its program says.
+  struct Facts {
+    const Tensor* stated = nullptr;  // null: computed
+    std::optional<std::size_t> step;
+    bool is_exact = true;  // its stated elements are doubles: not integers beyond 2^53
+  };
+
+  ValueId add(std::string name, ElementType type, Shape shape);
+  bool state(ValueId id, const Tensor& tensor, const std::string& field);
+  bool claim(std::int64_t elements, const std::string& field);
+  bool claim(const Shape& shape, const std::string& field);
+
+  const Case& case_;
+  reference::Contract& contract_;
+  GraphProgram out_;
+  std::vector<Facts> facts_;
+  std::unordered_map<std::string_view, ValueId> ids_;
+  std::deque<Tensor> constants_;  // of Constant nodes
+  std::int64_t elements_ = 0;
+};
+
+/// Adds node `index` of the builder's case. False, with a remark, where it is out of contract.
+[[nodiscard]] bool lower_node(GraphBuilder& builder, const Case& test_case, std::size_t index,
+                              reference::Contract& contract);
+
+/// One node. Its functions that return bool or optional leave a remark where they fail, as Contract::violate() does.
+class NodeLowering {
+ public:
+  NodeLowering(GraphBuilder& builder, std::size_t index)
+      : builder_(builder), node_(builder.case_.nodes[index]), index_(index) {}
+
+  [[nodiscard]] const Node& node() const { return node_; }
+  [[nodiscard]] std::int64_t opset() const { return node_.opset_version; }
+
+  // Remarks; `field` is an attribute or input.
+  bool violate(std::string_view field, std::string message) const { return remark(node_.op_type, field, message); }
+  bool signature(std::string_view field, std::string message) const { return remark("signature", field, message); }
+  bool limit(std::string_view field, std::string message) const { return remark("limit", field, message); }
+  void allow(std::string_view field, std::string message) const;
+  /// Takes over what was said of a part of the node. Returns whether it holds.
+  bool absorb(reference::Contract part) const;
+  [[nodiscard]] std::string field(std::string_view name) const;
+
+  // Inputs by position.
+  [[nodiscard]] std::size_t inputs() const { return node_.inputs.size(); }
+  [[nodiscard]] bool has(std::size_t input) const { return input < inputs() && !node_.inputs[input].empty(); }
+  [[nodiscard]] ValueId id(std::size_t input) const { return builder_.ids_.at(node_.inputs[input]); }
+  [[nodiscard]] ElementType type(std::size_t input) const { return builder_.out_.types[id(input)]; }
+  [[nodiscard]] const Shape& shape(std::size_t input) const { return builder_.out_.program.values[id(input)].shape; }
+  /// The tensor that states it; null, with a remark, of a computed one.
+  [[nodiscard]] const Tensor* stated(std::size_t input, std::string_view name) const;
+  /// Stated integers of type int64, or int32 where `narrow`.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::size_t input, std::string_view name,
+                                                                  bool narrow = false) const;
+  /// Those of an attribute, or of input `input`; empty in the second sense where there are none.
+  [[nodiscard]] std::optional<std::optional<std::vector<std::int64_t>>> attribute_or_input(std::string_view name,
+                                                                                           std::size_t input) const;
+  /// `values` as axes, none of them twice.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> axes(const std::vector<std::int64_t>& values, std::size_t rank,
+                                                             std::string_view name) const;
+  /// One stated element.
+  [[nodiscard]] std::optional<double> number(std::size_t input, std::string_view name) const;
+
+  // Attributes, whose types have been checked.
+  [[nodiscard]] const Attribute* attribute(std::string_view name) const;
+  template <typename T>
+  [[nodiscard]] const T* get(std::string_view name) const {
+    const Attribute* found = attribute(name);
+    return found == nullptr ? nullptr : std::get_if<T>(&found->value);
+  }
+  template <typename T>
+  [[nodiscard]] T get_or(std::string_view name, T absent) const {
+    const T* found = get<T>(name);
+    return found == nullptr ? absent : *found;
+  }
+
+  /// `value` as an axis of `rank`, counted from the end where negative (latitude before opset 11); in [0, rank).
+  [[nodiscard]] std::optional<std::size_t> axis(std::int64_t value, std::size_t rank, std::string_view name) const;
+
+  /// The number of elements, all within the limit; to be asked before anything of that size is made.
+  [[nodiscard]] std::optional<std::size_t> claim(const Shape& shape) const;
+  /// The same for lists of taps.
+  [[nodiscard]] bool claim_taps(std::int64_t count) const;
+
+  /// Adds a step for output `output` of the node, with the type of input 0 unless stated.
+  template <typename What>
+  bool emit(What what, std::vector<ValueId> operands, Shape shape, std::optional<ElementType> type = {},
+            std::size_t output = 0) const {
+    return add_step({std::move(what), std::move(operands), 0, index_}, std::move(shape), type, output);
+  }
+  /// Adds a step whose value the case does not name; nothing, with a remark, where it is too large.
+  template <typename What>
+  [[nodiscard]] std::optional<ValueId> compute(What what, std::vector<ValueId> operands, const Shape& shape,
+                                               ElementType type) const {
+    return add_inner({std::move(what), std::move(operands), 0, index_}, shape, type);
+  }
+  /// Moves input 0 there: element i is element index[i].
+  bool emit_move(Shape shape, std::vector<std::int64_t> index, std::size_t output = 0) const;
+  /// The same elements under another shape.
+  bool emit_same(Shape shape) const {
+    return claim(shape) && emit(reference::graph::Move{}, {id(0)}, std::move(shape));
+  }
+
+  /// A value that the program states beside the case's.
+  [[nodiscard]] ValueId add_stated(ElementType type, Shape shape, std::vector<double> elements) const;
+  /// Output 0 is this tensor: a Constant.
+  bool emit_constant(Tensor tensor) const;
+  /// Which tensor states output 0 is what states input 0: an Identity.
+  void keep_stated() const;
+
+  /// The step rounds whatever its numbers are: the program has no exact lane.
+  void rounds() const { builder_.out_.program.may_be_exact = false; }
+  /// It rounds unless this factor is a power of two within the domain of scales, or its negative.
+  void multiplies_by(double factor) const;
+  /// The same of a scale, which must be positive.
+  void scales_by(const std::vector<double>& scales) const;
+  void leaves_value_open() const { builder_.out_.value_is_open = true; }
+  /// The scale by which element `index` of a value was dequantized, if only movement lies between; otherwise 0.
+  [[nodiscard]] double scale_of(ValueId id, std::int64_t index) const;
+  /// Whether every int32 bias that this sum adds has the scale of its products (condition (b) of the exact lane).
+  void check_bias_scales(const reference::graph::WeightedSum& sum, const std::vector<ValueId>& operands,
+                         std::size_t outputs) const;
+
+ private:
+  bool remark(std::string rule, std::string_view field, std::string message) const;
+  bool add_step(reference::graph::Step step, Shape shape, std::optional<ElementType> type, std::size_t output) const;
+  [[nodiscard]] std::optional<ValueId> add_inner(reference::graph::Step step, const Shape& shape,
+                                                 ElementType type) const;
+  [[nodiscard]] bool comes_from_int32(ValueId id) const;
+
+  GraphBuilder& builder_;
+  const Node& node_;
+  std::size_t index_;
+};
+
+// Index lists in row-major order of an output.
+
+/// How far apart neighbours along each axis lie.
+[[nodiscard]] std::vector<std::int64_t> strides_of(const Shape& shape);
+/// offset + the sum of digit * stride.
+[[nodiscard]] std::vector<std::int64_t> strided(const Shape& shape, const std::vector<std::int64_t>& strides,
+                                                std::int64_t offset = 0);
+/// Of a tensor of shape `from`, the elements at positions[axis][digit]; -1 where one of these is.
+[[nodiscard]] std::vector<std::int64_t> gathered(const Shape& from,
+                                                 const std::vector<std::vector<std::int64_t>>& positions);
+/// The elements of a tensor of shape `from` that those of `shape` are broadcast from; empty where that is i itself.
+[[nodiscard]] std::vector<std::int64_t> broadcast_index(const Shape& from, const Shape& shape);
+/// NumPy's common shape; nullopt where there is none.
+[[nodiscard]] std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);
+/// begin, begin + step, ...
+[[nodiscard]] std::vector<std::int64_t> counted(std::int64_t count, std::int64_t begin = 0, std::int64_t step = 1);
+
+}  // namespace qconform::lowering

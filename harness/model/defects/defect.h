@@ -1,0 +1,109 @@
+// Defects of real quantized kernels, each as the stages of the reference that it replaces. Families have them
+// (Family::defects); those of the stages that families share are in common_defects.cc.
+//
+// docs/defect-models.md says how to add one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/model/defects/stages.h"
+#include "reference/numerics/requantize.h"
+
+namespace qconform::diagnose {
+
+/// Names of operators.
+using OpSet = SmallSet<std::string_view>;
+
+/// A way in which kernels have been wrong, or in which they legally differ from the reference.
+struct Defect {
+  std::string_view id;                ///< "pad-raw-zero"
+  std::string_view description = {};  ///< what it computes, one line
+  OpSet operators = {};               ///< that it shows in
+  std::string_view trigger = {};      ///< what a case needs for it to show
+  std::string_view rule = {};         ///< of docs/numerics.md, which it breaks; "formula" where that is the
+                                      ///< operator's formula itself
+  std::string_view evidence = {};     ///< public reports; empty where none is known
+  /// The operators in which the default profile admits what it computes: there it is the expression that
+  /// a backend uses, not a failure.
+  OpSet admitted = {};
+  /// Any one of them lets it show. Empty for a defect that ordinary cases show, or that needs a parameter which is no
+  /// hazard: `trigger` says which.
+  SmallSet<Hazard> hazards = {};
+  void (*replace)(Stages& stages) = nullptr;
+  /// What further families replace, of entries with the same id.
+  SmallSet<void (*)(Stages& stages)> also = {};
+  /// Of what some runtimes do on purpose, the option that switches it off: its findings are "lossy by design".
+  std::string_view avoided_by = {};
+  /// Of a model that was learnt (learnt_model.h), in place of `replace`. It lives as long as the program.
+  const Expression* expression = nullptr;
+
+  void apply(Stages& stages) const;
+};
+
+/// What defects are about; the order of lists and reports.
+enum class Topic : std::uint8_t { geometry, sum, output, elements, graphs };
+
+/// Some of the defects of a family. An entry with the id of an earlier one, in another family, adds its operators to
+/// that defect, and what it replaces there; it has no texts of its own.
+struct DefectList {
+  Topic topic;
+  std::span<const Defect> defects;
+};
+
+/// All of them, by topic, in the order of the families and their lists.
+[[nodiscard]] std::span<const Defect> defects();
+/// Those that show in an operator.
+[[nodiscard]] std::vector<const Defect*> defects_in(std::string_view op_type);
+/// Null when there is none of that id.
+[[nodiscard]] const Defect* find_defect(std::string_view id);
+/// The stages that it replaces.
+[[nodiscard]] std::vector<const StageInfo*> replaced_stages(const Defect& defect);
+/// Their names.
+[[nodiscard]] std::vector<std::string_view> stages_of(const Defect& defect);
+
+/// The reference with no, one or several defects.
+class Model {
+ public:
+  /// The reference itself, under the arithmetic of `profile`.
+  explicit Model(reference::RoundingProfile profile = reference::RoundingProfile::correctly_rounded);
+  /// The reference but for these stages, which are no defects.
+  explicit Model(Stages original) : original_(std::move(original)) {}
+
+  /// Adds a defect. An error, and no change, when one that is present replaces the same stage.
+  [[nodiscard]] Result<void> add(const Defect& defect);
+
+  /// The pipeline for one operator: defects of other operators are left out.
+  [[nodiscard]] Stages stages(std::string_view op_type) const;
+  /// Without the defects.
+  [[nodiscard]] const Stages& original() const { return original_; }
+  [[nodiscard]] std::span<const Defect* const> defects() const { return defects_; }
+
+ private:
+  Stages original_;
+  std::vector<const Defect*> defects_;
+};
+
+/// Both at once, where they replace different stages: the error of Model::add.
+[[nodiscard]] Result<Model> pair_of(const Defect& a, const Defect& b);
+
+// Replacements that defects of several families have in common.
+
+/// Of stage::round: ties away from zero.
+[[nodiscard]] std::int64_t round_half_away(const Quotient& value, std::int32_t zero_point);
+/// Of stage::held: uint8 as int8.
+[[nodiscard]] std::int32_t hold_as_int8(IntegerRange range);
+/// Of stage::round and stage::zero_point: both at once, the sum rounded to float32 before.
+void add_zero_point_in_float32(Stages& stages);
+/// Of stage::zero_point: the sum of int32, which wraps.
+[[nodiscard]] std::int64_t add_zero_point_in_int32(std::int64_t rounded, const OutputParameters& parameters);
+
+/// In every operator that quantizes (Operator::quantizes).
+[[nodiscard]] std::vector<Defect> common_defects();
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,135 @@
+// A small language of what a stage may compute: integer expressions over what the stage sees.
+//
+//     w_scale.index = channel % group_channels        x_difference = wrap8(x - zero_point)
+//     pads.end = axes == 1 ? begin : end              output = saturate(rounded) + zero_point
+//
+// A family states its slots (Family::expressions): where an expression may stand, the names it may use, and what the
+// reference has there. docs/explain.md describes the language, explain() learns such expressions, and `defect:FILE`
+// runs one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/base/small_set.h"
+#include "harness/model/defects/stages.h"
+
+namespace qconform::diagnose {
+
+/// What an expression sees at one call of its stage. Slots derive their own from it.
+struct StageContext {
+  IntegerRange range{INT32_MIN, INT32_MAX};  ///< that `saturate` keeps a value in: of the type at hand
+};
+
+struct Variable {
+  std::string_view name;  ///< letters, digits and _
+  std::int64_t (*read)(const StageContext& context, std::int64_t which);
+  std::int64_t which = 0;         ///< tells variables apart that one function reads
+  bool is_for_conditions = true;  ///< worth a trial there
+};
+
+/// What expressions of a slot are made of beside its variables.
+enum class Operators : std::uint8_t {
+  none,     ///< one name, which is read before there is a context
+  choices,  ///< names under conditions
+  indices,  ///< + - * / % min max
+  values,   ///< these, ^ and the widths
+};
+
+/// A place in a pipeline where an expression may stand in for what the reference does.
+struct ExpressionSlot {
+  std::string_view name;       ///< "w_scale.index"
+  std::string_view describes;  ///< "which w_scale an output channel has"
+  SmallSet<std::string_view> operators;
+  std::string_view reference;  ///< "channel"
+  Operators allowed;
+  std::span<const Variable> variables;
+  SmallSet<std::int64_t> constants;  ///< that are tried beside 0 and 1
+  void (*set)(Stages& stages, const Expression& expression);
+  bool is_held = false;  ///< what is computed is held in StageContext::range, and wraps there
+};
+
+/// From operands to results, all int64; sums and products wrap there. `/` rounds down, by 0 it gives 0; `%` is never
+/// negative. Comparisons give 0 or 1, and a condition holds where it is not 0.
+enum class Operation : std::uint8_t {
+  constant,
+  variable,
+  // Of one operand.
+  negate,
+  wrap8,
+  wrap16,
+  wrap32,
+  saturate16,
+  saturate32,
+  saturate,         ///< to StageContext::range
+  int32_or_lowest,  ///< as x86 converts: the lowest number stands for all that int32 does not hold
+  // Of two.
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  minimum,
+  maximum,
+  exclusive_or,
+  equal,
+  unequal,
+  less,
+  // Of three: condition, then, else.
+  choose,
+};
+
+[[nodiscard]] int operands_of(Operation operation);
+
+/// Sees the contexts of an expression's calls.
+class ContextObserver {
+ public:
+  virtual void see(const StageContext& context) = 0;
+
+ protected:
+  ~ContextObserver() = default;
+};
+
+class Expression {
+ public:
+  struct Node {
+    Operation operation;
+    std::int64_t value = 0;  ///< of a constant; of a variable its position in the slot's list
+    bool operator==(const Node&) const = default;
+  };
+
+  /// Operands before what joins them. The slot outlives the expression.
+  Expression(const ExpressionSlot& slot, std::vector<Node> nodes) : slot_(&slot), nodes_(std::move(nodes)) {}
+
+  /// Errors name the slot as field, what was not understood, and what there is.
+  [[nodiscard]] static Result<Expression> parse(const ExpressionSlot& slot, std::string_view text);
+
+  [[nodiscard]] std::int64_t evaluate(const StageContext& context) const;
+  /// The text that parses to it, with as few parentheses as possible.
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] const ExpressionSlot& slot() const { return *slot_; }
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  /// Tells the observer of each call from now on.
+  void observe(ContextObserver& observer) { observer_ = &observer; }
+
+  bool operator==(const Expression& other) const { return slot_ == other.slot_ && nodes_ == other.nodes_; }
+
+ private:
+  const ExpressionSlot* slot_;
+  std::vector<Node> nodes_;
+  ContextObserver* observer_ = nullptr;
+};
+
+/// Those of an operator's family that concern the operator.
+[[nodiscard]] std::vector<const ExpressionSlot*> slots_of(std::string_view op_type);
+/// Null where the operator has none of that name.
+[[nodiscard]] const ExpressionSlot* find_slot(std::string_view op_type, std::string_view name);
+
+/// In every operator that quantizes.
+[[nodiscard]] std::span<const ExpressionSlot> common_slots();
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,31 @@
+// Compares an output with the right answers, element by element.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/core/tensor.h"
+#include "harness/core/verdict.h"
+#include "harness/model/operator.h"
+
+namespace qconform {
+
+struct Comparison {
+  std::uint64_t wrong = 0;
+  std::int64_t worst = -1;    ///< flat index of the wrong element farthest from the reference's
+  double worst_distance = 0;  ///< infinite where values cannot be compared (NaN against a number)
+  TierCounts tiers;           ///< where the operator has them
+  ErrorHistogram errors;      ///< of the wrong elements
+};
+
+/// Whether element `index` of `got` is right; the arguments are those of compare(). An element that is not
+/// the exact one is counted in `tiers`.
+[[nodiscard]] bool is_right(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
+                            const Policy& policy, std::int64_t index, TierCounts& tiers);
+
+/// `got` and `exact` have the same type and shape; `exact` is the reference's answer, correctly
+/// rounded. Where `pinned` is given it holds the only right values. Elements that equal the exact
+/// ones are right at once; the others are examined one by one.
+[[nodiscard]] Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
+                                 const Policy& policy);
+
+}  // namespace qconform

@@ -1,0 +1,94 @@
+// Case + Outcome -> Verdict.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/core/outcome.h"
+#include "harness/core/profile.h"
+#include "harness/core/verdict.h"
+#include "harness/model/operator.h"
+
+namespace qconform {
+
+/// What is right for one case, computed once and held against every backend. The case must outlive it.
+struct Expected {
+  const Case* test_case = nullptr;
+  Policy policy;
+  Classification classification;
+  std::optional<Tensor> output;         ///< the reference's answer, correctly rounded; absent when the case is
+                                        ///< out of contract, or any in-range value is right
+  std::vector<Tensor> further_outputs;  ///< of a graph: the answers behind the first
+  std::optional<Tensor> pinned;         ///< the only right values, under a profile that pins an expression
+
+  /// The reference's answer for one of the outputs; there is one.
+  [[nodiscard]] const Tensor& output_at(std::size_t number) const {
+    return number == 0 ? *output : further_outputs[number - 1];
+  }
+
+  // What assess() adds.
+  TieCounts ties;
+  HazardCounts hazards;                   ///< that the case reaches
+  std::string mistrust;                   ///< why passing would prove nothing; empty when it would
+  bool recorded_output_disputed = false;  ///< the source's own answer is not admissible
+  std::optional<Verdict> defect;          ///< on the answer of the defect that the case guards against, where the
+                                          ///< policy does not admit it: a right answer then proves something
+  bool defect_disputed = false;           ///< the rules admit what that defect gave
+  bool expectation_disputed = false;      ///< the source expects another lane than the semantics
+};
+
+/// `policy`, or under the default profile the one that the case's tag "profile:NAME" chooses.
+[[nodiscard]] Policy policy_for(const Case& test_case, Policy policy);
+
+/// What can be judged of a case without computing it: the output's type and shape, writes outside it,
+/// refusals. Any value passes.
+[[nodiscard]] Expected expect_form(const Case& test_case, const Policy& policy);
+
+/// Runs the reference. Under the default profile, a case's tag "profile:NAME" chooses another.
+[[nodiscard]] Expected expect(const Case& test_case, const Policy& policy);
+
+/// What can be said of the case before any backend has run it.
+void assess(const Case& test_case, Expected& expected);
+
+/// One element of the first output, of the right type and shape, for the reader. `expected` has an output.
+struct ElementView {
+  bool right = false;
+  std::string got;
+  std::string expected;    ///< the reference's value, or the pinned one
+  std::string exact;       ///< before rounding; may be empty
+  std::string admissible;  ///< "{214}"
+};
+[[nodiscard]] ElementView view(const Expected& expected, const Tensor& got, std::int64_t index);
+
+/// Judges one backend's outcome.
+[[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);
+
+/// Returns what the case must record of a backend that fails it, so that a right answer proves the defect absent.
+/// Nothing where only a profile forbids what it gave.
+[[nodiscard]] std::optional<DefectAnswer> defect_answer(const Case& test_case, const Policy& policy,
+                                                        const Outcome& outcome, const Verdict& verdict);
+
+/// The tag of a case that has another x than its suite gave it.
+inline constexpr std::string_view kAnotherXTag = "another-x";
+
+/// A case, and what the backend gave for it.
+struct SelfContained {
+  Case test_case;
+  Outcome outcome;  ///< Produced
+};
+
+/// Where a prepared node is right on the x of the case and wrong on the other x that it then got: the case with that x,
+/// which fails by itself, because a newly prepared node gives the same. It has the tag, and the case's id with
+/// "/another-x". Nothing otherwise, and where the node gave its first answer again: then it depends on the order of the
+/// runs.
+[[nodiscard]] std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome);
+
+/// Of the profiles that pin one answer for each case, those whose answer a wrong output is, bit for bit. None where the
+/// operator has no tiers, or an element lies in none of them.
+[[nodiscard]] std::vector<Profile> profiles_that_pin(const Expected& expected, const Outcome& outcome);
+
+}  // namespace qconform

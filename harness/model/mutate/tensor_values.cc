@@ -1,0 +1,160 @@
+#include "harness/model/mutate/tensor_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/model/draws/random_values.h"
+#include "harness/model/text.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform {
+namespace {
+
+std::uint64_t raw_at(const Tensor& tensor, std::int64_t index) {
+  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
+}
+
+void set_raw(Tensor& tensor, std::int64_t index, std::uint64_t raw) {
+  set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, raw);
+}
+
+std::int64_t draw_index(Rng& rng, const Tensor& tensor) {
+  return static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(tensor.elements())));
+}
+
+bool is_float(ElementType type) {
+  return is_numeric(type) && !is_integer(type);
+}
+
+// Patterns that are the ends of integers and the special values of floats alike.
+std::uint64_t draw_extreme(Rng& rng, ElementType type) {
+  const std::uint64_t top = std::uint64_t{1} << (bits_of(type) - 1);
+  const std::uint64_t ones = top | (top - 1);
+  switch (rng.below(9)) {
+    case 0: return 0;
+    case 1: return 1;
+    case 2: return ones;
+    case 3: return ones - 1;
+    case 4: return top;
+    case 5: return top - 1;
+    case 6: return top + 1;
+    case 7: return is_float(type) ? reference::float_format(element_of(type)).largest() : top >> 1;
+    default: return is_float(type) ? reference::float_format(element_of(type)).largest() + 1 : ones / 3;
+  }
+}
+
+std::uint64_t draw_pattern(Rng& rng, const Tensor& tensor, std::int64_t index) {
+  const std::uint64_t present = raw_at(tensor, index);
+  switch (rng.below(6)) {
+    case 0: return draw_extreme(rng, tensor.type);
+    case 1: return present + 1;
+    case 2: return present - 1;
+    case 3: return present ^ std::uint64_t{1} << rng.below(static_cast<std::uint32_t>(bits_of(tensor.type)));
+    case 4: return raw_at(tensor, draw_index(rng, tensor));
+    default: return rng.next();
+  }
+}
+
+double power_of_two(Rng& rng, int lo, int hi) {
+  return std::ldexp(1.0, static_cast<int>(rng.between(lo, hi)));
+}
+
+double draw_odd_scale(Rng& rng) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kOdd[] = {0.0, -0.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), -1.0, -0.5};
+  return rng.pick(kOdd);
+}
+
+double draw_scale(Rng& rng, double present) {
+  switch (rng.below(9)) {
+    case 0: return power_of_two(rng, -20, 10);
+    case 1: return power_of_two(rng, -149, 127);
+    case 2: return present * power_of_two(rng, -4, 4);
+    case 3: return present * 3;
+    case 4: return static_cast<double>(rng.between(1, 255)) * power_of_two(rng, -16, 2);
+    case 5: return rng.chance(1, 2) ? 0x1p-30 : 0x1p30;
+    case 6: return random_float(rng, static_cast<int>(rng.between(-149, 104)));
+    case 7: return 1;
+    default: return random_scale(rng);
+  }
+}
+
+}  // namespace
+
+bool is_numeric(ElementType type) {
+  const int bits = reference::bits_of(element_of(type));
+  return bits != 0 && bits == bits_of(type);
+}
+
+void store_number(Tensor& tensor, std::int64_t index, double value) {
+  const reference::Element element = element_of(tensor.type);
+  if (is_float(tensor.type)) {
+    using reference::Overflow;
+    set_raw(tensor, index, reference::encode(reference::float_format(element), value, Overflow::saturate));
+    return;
+  }
+  const auto [lo, hi] = reference::range_of(element);
+  const double whole = std::isnan(value) ? 0 : std::nearbyint(std::clamp<double>(value, lo, hi));
+  set_raw(tensor, index, static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)));
+}
+
+Tensor converted(const Tensor& tensor, ElementType type) {
+  if (tensor.type == type || !is_numeric(tensor.type) || !is_numeric(type)) return tensor;
+  const std::int64_t elements = tensor.elements();
+  Tensor result{type, tensor.shape, {}};
+  result.bytes.resize(static_cast<std::size_t>(bytes_for(type, elements)));
+  for (std::int64_t i = 0; i < elements; ++i) store_number(result, i, number_at(tensor, i));
+  return result;
+}
+
+Tensor reshaped(Rng& rng, const Tensor& tensor, std::vector<std::int64_t> shape) {
+  Tensor result{tensor.type, std::move(shape), {}};
+  const std::int64_t elements = result.elements();
+  const std::int64_t present = tensor.elements();
+  const int bits = bits_of(tensor.type);
+  result.bytes.resize(static_cast<std::size_t>(bytes_for(tensor.type, elements)));
+  if (bits > 64) return result;
+  for (std::int64_t i = 0; i < elements; ++i)
+    set_raw(result, i, present > 0 ? raw_at(tensor, i % present) : rng.next());
+  return result;
+}
+
+void change_values(Rng& rng, Tensor& tensor) {
+  const std::int64_t elements = tensor.elements();
+  const int bits = bits_of(tensor.type);
+  if (elements == 0 || bits > 64 || tensor.type == ElementType::boolean) return;
+  const std::int64_t first = draw_index(rng, tensor);
+  switch (rng.below(4)) {
+    case 0: {  // one value over a run
+      const std::uint64_t raw = draw_pattern(rng, tensor, first);
+      const std::int64_t last = std::min(elements - 1, first + rng.between(0, 40));
+      for (std::int64_t i = first; i <= last; ++i) set_raw(tensor, i, raw);
+      return;
+    }
+    case 1: {  // every element, from two patterns
+      const std::uint64_t patterns[] = {draw_pattern(rng, tensor, first), draw_extreme(rng, tensor.type)};
+      for (std::int64_t i = 0; i < elements; ++i) set_raw(tensor, i, rng.pick(patterns));
+      return;
+    }
+    default: set_raw(tensor, first, draw_pattern(rng, tensor, first));
+  }
+}
+
+void change_scales(Rng& rng, Tensor& scales, bool odd) {
+  const std::int64_t elements = scales.elements();
+  if (elements == 0 || !is_numeric(scales.type)) return;
+  const std::int64_t chosen = draw_index(rng, scales);
+  if (rng.chance(1, 3)) {
+    const std::uint64_t raw = raw_at(scales, chosen);
+    set_raw(scales, chosen, raw + static_cast<std::uint64_t>(rng.between(-2, 2)));
+    const double neighbour = number_at(scales, chosen);
+    if (!(neighbour > 0 && std::isfinite(neighbour))) set_raw(scales, chosen, raw);
+    return;
+  }
+  const double value = odd ? draw_odd_scale(rng) : draw_scale(rng, number_at(scales, chosen));
+  const bool all = rng.chance(1, 4);
+  for (std::int64_t i = all ? 0 : chosen; i <= (all ? elements - 1 : chosen); ++i) store_number(scales, i, value);
+}
+
+}  // namespace qconform

@@ -1,0 +1,214 @@
+// The operators that qconform knows: what a case of each must look like, and its right answer.
+//
+// Parsing a case (types, shapes, attributes, parameters) into the reference's description happens
+// here and nowhere else; judge and in-tree backends share it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/core/case.h"
+#include "harness/core/element_map.h"
+#include "harness/core/hazards/hazard.h"
+#include "harness/core/profile.h"
+#include "harness/model/draws/swarm.h"
+#include "harness/model/right_values.h"
+#include "reference/contract/remark.h"
+#include "reference/kernels/kernels.h"
+#include "reference/linear_quantization/admissible_bits.h"
+#include "reference/numerics/admissible.h"
+
+namespace qconform {
+
+/// The newest ONNX opset that the semantics were read from: ONNX 1.22 has opset 27, and its developers work on 28.
+/// The operators last changed at 25.
+inline constexpr std::int64_t kNewestOpset = 28;
+
+enum class InputRole : std::uint8_t { data, weight, parameter };
+
+struct InputSignature {
+  std::string_view name;  ///< ONNX's
+  bool required;
+  InputRole role;
+  /// The type that it is taken for where a model does not tell.
+  ElementType usual = ElementType::undefined;
+  /// The input that has the same type, or "y", the output; empty: none. Of a scale: unless that is of integers.
+  std::string_view like = {};
+};
+
+/// What is said about one output element.
+struct ElementOpinion {
+  bool right = false;
+  /// The tiers whose sets hold the value, for QLinearConv and graphs; other operators have no tiers.
+  std::optional<reference::TierSet> tiers;
+};
+
+/// Elements at and near ties, of QLinearConv's requantization only.
+struct TieCounts {
+  std::uint64_t exact = 0;  ///< elements whose value before rounding is half an odd integer
+  std::uint64_t near = 0;   ///< further elements within 1e-4 of one
+  std::uint64_t open = 0;   ///< elements with more than two right values: more than a tie or a rounding apart
+};
+
+/// What one pass over all elements counts, whichever backend computes the case.
+struct CaseStatistics {
+  TieCounts ties;
+  HazardCounts hazards;
+};
+
+/// `extent[d]` elements from `begin[d]` on, in each dimension of a tensor.
+struct Box {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> extent;
+
+  [[nodiscard]] std::int64_t elements() const { return elements_of(extent); }
+};
+
+/// A case, parsed and checked. Refers to the case's tensors: the case must outlive it.
+class Lowered {
+ public:
+  Lowered() = default;
+  Lowered(const Lowered&) = delete;
+  Lowered& operator=(const Lowered&) = delete;
+  virtual ~Lowered() = default;
+
+  /// How many outputs the case has, and what is said of each; all other members are about the first one.
+  [[nodiscard]] virtual std::size_t outputs() const { return 1; }
+  [[nodiscard]] virtual const Lowered& output(std::size_t /*number*/) const { return *this; }
+
+  /// The same where what a backend answered decides over some outputs: y of DynamicQuantizeLinear follows from its own
+  /// scale and zero point. Null where nothing of the kind holds. `answers` need not fit.
+  [[nodiscard]] virtual std::unique_ptr<Lowered> given(const std::vector<Tensor>& /*answers*/) const { return nullptr; }
+
+  [[nodiscard]] virtual ElementType output_type() const = 0;
+  [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
+  /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).
+  [[nodiscard]] virtual Tensor evaluate(RoundingProfile profile) const = 0;
+  /// What is to be said about element `index` of an output of the right type and shape.
+  [[nodiscard]] virtual ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const = 0;
+  /// The element's right values under `policy`: those that examine() calls right.
+  [[nodiscard]] virtual RightValues right_values(std::int64_t index, const Policy& policy) const = 0;
+  /// Whether the element has one right value only.
+  [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
+  /// Whether elements have tiers: QLinearConv, and graphs.
+  [[nodiscard]] virtual bool has_tiers() const { return false; }
+  /// Counts the ties and the hazards that the case reaches.
+  [[nodiscard]] virtual CaseStatistics statistics(const Policy& policy) const = 0;
+  /// Every right answer for element `index`, as bit patterns, for operators whose rules leave it open
+  /// element by element; empty for the others. The first one is that of evaluate().
+  [[nodiscard]] virtual std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
+                                                                                 reference::Latitude latitude) const {
+    static_cast<void>(index);
+    static_cast<void>(latitude);
+    return std::nullopt;
+  }
+  /// Packs the node for one in-tree kernel set; null when the set has no kernel for it.
+  [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
+                                                                         RoundingProfile profile) const = 0;
+  /// The same with x and y channels last; null also where there is no such form.
+  [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare_channels_last(
+      const reference::KernelSet& /*kernels*/, RoundingProfile /*profile*/) const {
+    return nullptr;
+  }
+  /// Products that are summed, or elements that are computed; saturated at 2^62.
+  [[nodiscard]] virtual std::int64_t work() const;
+  /// What of an input with that role the output elements of a box are computed from; nothing: nobody knows.
+  [[nodiscard]] virtual std::optional<Box> read_by(InputRole /*role*/, const Box& /*output*/) const;
+  /// For the windows in an element map; nothing where outputs have none.
+  [[nodiscard]] virtual std::optional<WindowGeometry> windows() const;
+  /// Which scale and zero point belong to element `index`, where each element has its own.
+  [[nodiscard]] virtual std::optional<std::size_t> parameter_of(std::int64_t /*index*/) const { return std::nullopt; }
+  /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.
+  [[nodiscard]] virtual std::string exact_value(std::int64_t index) const = 0;
+};
+
+/// What the semantics say about a case.
+struct Classification {
+  reference::Contract contract;
+  std::unique_ptr<Lowered> lowered;  ///< null exactly when the contract is violated
+  /// Latitude in the value itself: any in-range value is right (C21, Q5), so none can be judged.
+  bool value_is_open = false;
+
+  [[nodiscard]] Expectation expectation() const;
+  /// False where qconform does not know what is right: of an operator that it does not have (rule "operator") and
+  /// beyond what it computes (rule "limit").
+  [[nodiscard]] bool is_judged() const;
+  /// The remark that decided: the violation, or the first latitude.
+  [[nodiscard]] const reference::Remark* deciding_remark() const;
+};
+
+/// One operator over all its versions.
+struct Operator {
+  std::string_view name;
+  std::span<const InputSignature> inputs;
+  std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
+  Classification (*classify)(const Case&);
+  /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
+  /// (harness/model/defects/stages.h).
+  bool quantizes = false;
+  /// The hazards that its cases can reach: what suites aim for, and what reports count. Others that
+  /// Lowered::statistics() finds are dropped.
+  HazardSet hazards = {};
+  /// A random valid case, with the mix of features of a block of cases. Null: the random suite has none.
+  Case (*draw)(Rng& rng, const Swarm& swarm) = nullptr;
+  /// How often it is drawn where a block has everything as usual, relative to the other operators.
+  std::uint32_t usual_weight = 0;
+  /// Its own place among the weights of a block.
+  Feature feature = {};
+
+  /// Whether that is its name, in ONNX's default domain ("" or "ai.onnx").
+  [[nodiscard]] bool is_named(std::string_view domain, std::string_view op_type) const;
+  /// The version that a model of this opset uses; 0 when the operator did not exist yet. Opsets newer than
+  /// kNewestOpset use the newest version known: they seldom change an operator.
+  [[nodiscard]] std::int64_t version_at(std::int64_t opset_version) const;
+};
+
+/// Those of all families, in the order of lists and reports.
+[[nodiscard]] std::span<const Operator> operators();
+
+/// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
+[[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
+
+/// Whether cases of the operator with that name, in ONNX's default domain, can reach the hazard: what Operator::hazards
+/// says.
+[[nodiscard]] bool concerns(const HazardInfo& hazard, std::string_view op_type);
+
+/// The operator of a case: of one node, or kGraphSubject of several; null where it is not known.
+[[nodiscard]] const Operator* operator_of(const Case& test_case);
+
+/// What the case's tensor at `position` is called: by the graph where there are several nodes, or by the operator;
+/// empty where nobody knows.
+[[nodiscard]] std::string_view input_name(const Case& test_case, std::size_t position);
+
+/// Of numbers that are not negative; saturated at 2^62.
+[[nodiscard]] std::int64_t saturating_product(std::int64_t a, std::int64_t b);
+
+/// The operator's name with its domain, "com.microsoft::QLinearAdd"; ONNX's own domain is left out.
+[[nodiscard]] std::string operator_name(std::string_view domain, std::string_view op_type);
+/// Of a case; of several nodes, their names with a plus sign between.
+[[nodiscard]] std::string operator_name(const Case& test_case);
+
+/// Refuses a case whose operator find_operator() does not know: what its answer must be is unknown, and whether a
+/// backend may compute it too. Such a case is no test, so that suites leave it aside.
+[[nodiscard]] Result<void> check_operator(const Case& test_case);
+
+/// Parses, checks and classifies a case of any operator. One that qconform does not know violates rule "operator", an
+/// opset that had no such operator yet rule "opset".
+[[nodiscard]] Classification classify(const Case& test_case);
+
+/// An unknown operator or position counts as data, which libraries do not fold into anything. Of a graph: what is fed
+/// is data; an initializer of two dimensions or more is a weight, and one of fewer a parameter.
+[[nodiscard]] InputRole role_of(const Case& test_case, std::size_t position);
+
+/// Replaces the attribute of that name, or adds it.
+void set_attribute(Case& test_case, std::string_view name, Attribute::Value value);
+void erase_attribute(Case& test_case, std::string_view name);
+
+}  // namespace qconform
