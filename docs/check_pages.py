@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks README.md, CONTRIBUTING.md, CHANGELOG.md and docs: every link and anchor leads somewhere, the navigation of the
-site has every page once, and every command, option and script in them exists.
+"""Checks README.md and the other pages of the root and of docs: every link and anchor leads somewhere, the navigation of the
+site has every page once, every command, option and script in them exists, and every function of a table row
+"| `function` | [file](path.cc) |" stands in its file.
 
 usage: check_pages.py SOURCE_FOLDER [--program QCONFORM]
 
@@ -22,6 +23,8 @@ import page
 COMMAND = re.compile(r"(?<![\w./-])(?:\S*/)?(qconform|scripts/[\w./-]+)(?![\w./:@-])(?: ([^|;&#<>]*))?")
 # What stands before a word that is run; elsewhere it may be part of a sentence.
 BEGINS_COMMAND = re.compile(r"(?:^|[|;&(]|\$|\bdo|\b[A-Z_]+=\S+|\breplay)\s*$")
+# A row that says which function of which file does something.
+FUNCTION = re.compile(r"\| `([A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)` \| \[[^]]*\]\(([^)]*\.(?:cc|h))\) \|")
 # In code that starts other programs, options are theirs.
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-[a-zA-Z])(?=[\s=]|$)")
 
@@ -55,11 +58,31 @@ def check_links(root, pages, problems):
     return count
 
 
+def check_functions(pages, problems):
+    for each in pages.values():
+        for number, line in enumerate(each.path.read_text(encoding="utf-8").splitlines() if each.path.exists() else [], 1):
+            problem = function_problem(each.path.parent, line)
+            if problem:
+                problems.add(each.path, number, problem)
+
+
+def function_problem(folder, line):
+    """What is wrong with a row that names a function and its file, or None."""
+    row = FUNCTION.search(line)
+    path = folder / row[2] if row else None
+    if not row or not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8")
+    is_there = all(re.search(rf"\b{name}\b", text) for name in row[1].split("::"))
+    is_called = re.search(rf"\b{row[1].split('::')[-1]}\(", text)
+    return None if is_there and is_called else f"no function {row[1]} in {row[2]}"
+
+
 def check_navigation(root, problems):
     config = root / "docs/site/mkdocs.yml"
     named = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", config.read_text(encoding="utf-8"), re.MULTILINE)
     there = [str(path.relative_to(root / "docs")) for path in sorted((root / "docs").rglob("*.md"))]
-    there += ["index.md", "contributing.md", "changelog.md"]
+    there += ["index.md", "contributing.md", "changelog.md", "security.md", "roadmap.md", "code-of-conduct.md"]
     for name in sorted(set(named) | set(there)):
         if named.count(name) != 1 or name not in there:
             problems.add(config, 1, f"{name}: {named.count(name)} times in the navigation, {there.count(name)} in docs")
@@ -143,6 +166,8 @@ def unnoticed(root, helps):
             check_commands(pages, helps, problems)
         if not problems.found:
             yield f"unnoticed: {text!r}"
+    if not function_problem(root, "| a step | `gone` | [main.cc](harness/cli/main.cc) |"):
+        yield "unnoticed: a function that is gone"
 
 
 def main():
@@ -154,6 +179,7 @@ def main():
     problems = Problems(options.root)
     links = check_links(options.root, pages, problems)
     check_navigation(options.root, problems)
+    check_functions(pages, problems)
     helps = Helps(options.root, options.program) if options.program else None
     commands = check_commands(pages, helps, problems) if helps else 0
     lines = problems.found + list(unnoticed(options.root, helps))

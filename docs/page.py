@@ -147,5 +147,5 @@ class Page:
 
 def pages_of(root):
     """The pages of the project, README first."""
-    names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "ROADMAP.md", "CODE_OF_CONDUCT.md"]
     return [root / name for name in names] + sorted((root / "docs").rglob("*.md"))

@@ -21,7 +21,8 @@ import page  # noqa: E402
 import schemas  # noqa: E402
 
 # Pages that do not lie in docs, and where they stand on the site.
-MOVED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+MOVED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
+         "SECURITY.md": "security.md", "ROADMAP.md": "roadmap.md", "CODE_OF_CONDUCT.md": "code-of-conduct.md"}
 SHOWN_LINES = 400  # of a file that is not a page
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".hpp": "cpp", ".inc": "cpp", ".c": "c", ".py": "python", ".json": "json",
              ".yml": "yaml", ".yaml": "yaml", ".mjs": "javascript"}
