@@ -1,7 +1,8 @@
-# An adapter to a third-party library: harness/backends/libraries/<name>.cc, with <name>_*.cc beside it, is part of the
-# build where the library is found. QCONFORM_<NAME> is AUTO (used when found), ON (must be found) or OFF; what is missing
-# ends up in `qconform list backends`. QCONFORM_ADAPTER_MODULES makes those that link a library modules, which qconform
-# loads when it runs: it then starts where the library is missing.
+# An adapter to a third-party library: the folder harness/backends/libraries/<name> is part of the build where the
+# library is found. <name>_form.cc in it, the form in which the library reads models, is always part of the harness.
+# QCONFORM_<NAME> is AUTO (used when found), ON (must be found) or OFF; what is missing ends up in `qconform list
+# backends`. QCONFORM_ADAPTER_MODULES makes those that link a library modules, which qconform loads when it runs: it then
+# starts where the library is missing.
 #
 option(QCONFORM_ADAPTER_MODULES "Load adapters that link a library when qconform runs" OFF)
 
@@ -57,7 +58,8 @@ function(qconform_adapter name title remedy)
     qconform_adapter_module(${name})
   endif()
   set_property(GLOBAL APPEND_STRING PROPERTY QCONFORM_ADAPTERS "${line}\n")
-  file(GLOB sources CONFIGURE_DEPENDS ${name}.cc ${name}_*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${name}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_form\\.cc$")
   target_sources(${target} PRIVATE ${sources})
   target_include_directories(${target} SYSTEM PRIVATE ${folders})
   target_link_libraries(${target} PRIVATE ${libraries} ${arg_LINK})
@@ -107,7 +109,8 @@ function(qconform_release_worker name root)
   set(target worker-${folder})
   file(GLOB loader "${root}/usr/lib/*/ld-linux-*.so.*")
   cmake_path(GET loader PARENT_PATH libraries)
-  file(GLOB sources CONFIGURE_DEPENDS ${name}.cc ${name}_*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${name}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_form\\.cc$")
   add_executable(${target} ${common} ${sources})
   set(list "${CMAKE_CURRENT_BINARY_DIR}/${target}")
   file(CONFIGURE OUTPUT "${list}/libraries.inc" CONTENT "QCONFORM_LIBRARY(${name})\n" @ONLY)

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/backends/libraries/onnxruntime/onnxruntime_form.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/onnx/onnxruntime_model.h"
 #include "reports/issue/libraries.h"
 #include "reports/issue/source.h"
 

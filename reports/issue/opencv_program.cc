@@ -1,8 +1,8 @@
 // A case by OpenCV's importer of ONNX models.
 #include <fmt/format.h>
 
+#include "harness/backends/libraries/opencv/opencv_form.h"
 #include "harness/model/text.h"
-#include "harness/onnx/opencv_model.h"
 #include "reports/issue/libraries.h"
 #include "reports/issue/source.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/backends/libraries/onnxruntime_providers.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_providers.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/onnxruntime_providers.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_providers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "harness/backends/libraries/onnxruntime_api.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_api.h"
 
 namespace qconform::libraries::ort {
 namespace {

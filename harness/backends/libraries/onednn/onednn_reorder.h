@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/backends/libraries/onednn_quantization.h"
+#include "harness/backends/libraries/onednn/onednn_quantization.h"
 
 namespace qconform::libraries::dnn {
 

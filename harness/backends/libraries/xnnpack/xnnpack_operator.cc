@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/xnnpack_operator.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/onnxruntime_api.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_api.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // XNNPACK up to 2023: an operator is set up in one call, and each conversion has functions of its own.
-#include "harness/backends/libraries/xnnpack_operator.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
 
 #if !QCONFORM_XNNPACK_RESHAPES
 

@@ -1,4 +1,4 @@
-#include "harness/onnx/opencv_model.h"
+#include "harness/backends/libraries/opencv/opencv_form.h"
 
 #include <onnx/onnx_pb.h>
 

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "harness/backends/libraries/adapters.h"
+#include "harness/backends/libraries/opencv/opencv_form.h"
 #include "harness/model/operator.h"
-#include "harness/onnx/opencv_model.h"
 
 namespace qconform::libraries {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/backends/libraries/adapters.h"
-#include "harness/backends/libraries/onnxruntime_api.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_api.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform::libraries {

@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/onednn_graph_nodes.h"
+#include "harness/backends/libraries/onednn/onednn_graph_nodes.h"
 
 #if DNNL_VERSION_MAJOR >= 3
 

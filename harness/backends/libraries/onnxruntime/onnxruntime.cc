@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "harness/backends/libraries/adapters.h"
-#include "harness/backends/libraries/onnxruntime_api.h"
-#include "harness/backends/libraries/onnxruntime_providers.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_api.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_form.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_providers.h"
 #include "harness/backends/libraries/roots.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/model_graph.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/onnx/onnxruntime_model.h"
 
 namespace qconform::libraries {
 namespace {

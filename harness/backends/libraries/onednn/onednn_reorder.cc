@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/onednn_reorder.h"
+#include "harness/backends/libraries/onednn/onednn_reorder.h"
 
 #include <utility>
 

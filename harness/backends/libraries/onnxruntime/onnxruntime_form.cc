@@ -1,4 +1,4 @@
-#include "harness/onnx/onnxruntime_model.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_form.h"
 
 #include <algorithm>
 #include <cstdint>

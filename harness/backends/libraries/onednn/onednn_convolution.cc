@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/onednn_convolution.h"
+#include "harness/backends/libraries/onednn/onednn_convolution.h"
 
 #include <array>
 #include <utility>

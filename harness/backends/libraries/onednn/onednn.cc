@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "harness/backends/libraries/adapters.h"
-#include "harness/backends/libraries/onednn_convolution.h"
-#include "harness/backends/libraries/onednn_graph.h"
-#include "harness/backends/libraries/onednn_reorder.h"
+#include "harness/backends/libraries/onednn/onednn_convolution.h"
+#include "harness/backends/libraries/onednn/onednn_graph.h"
+#include "harness/backends/libraries/onednn/onednn_reorder.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
 #include "reference/conv_integer/conv_integer.h"

@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/xnnpack_subgraph.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_subgraph.h"
 
 #include <fmt/format.h>
 #include <xnnpack.h>
@@ -11,8 +11,8 @@
 
 #include "harness/backends/interpreted_graph.h"
 #include "harness/backends/libraries/adapters.h"
-#include "harness/backends/libraries/xnnpack_operator.h"
-#include "harness/backends/libraries/xnnpack_unit.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_unit.h"
 #include "harness/graphs/shown_graph.h"
 
 // Newer releases call these deprecated, for functions that older ones lack.

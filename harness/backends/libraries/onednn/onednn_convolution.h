@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "harness/backends/libraries/onednn_quantization.h"
+#include "harness/backends/libraries/onednn/onednn_quantization.h"
 #include "harness/core/backend.h"
 #include "harness/core/tensor.h"
 

@@ -1,6 +1,6 @@
-#include "harness/backends/libraries/onednn_graph.h"
+#include "harness/backends/libraries/onednn/onednn_graph.h"
 
-#include "harness/backends/libraries/onednn_graph_nodes.h"
+#include "harness/backends/libraries/onednn/onednn_graph_nodes.h"
 
 #if DNNL_VERSION_MAJOR >= 3
 

@@ -1,6 +1,6 @@
 // XNNPACK since 2023: an operator is created, reshaped and set up, with a workspace from outside; one operator converts
 // between all types.
-#include "harness/backends/libraries/xnnpack_operator.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
 
 #if QCONFORM_XNNPACK_RESHAPES
 

@@ -10,8 +10,8 @@
 
 #include "harness/backends/emulator.h"
 #include "harness/backends/libraries/adapters.h"
-#include "harness/backends/libraries/xnnpack_operator.h"
-#include "harness/backends/libraries/xnnpack_subgraph.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_subgraph.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/model/operator.h"
 #include "reference/dequantize_linear/dequantize_linear.h"

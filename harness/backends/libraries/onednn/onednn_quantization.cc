@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/onednn_quantization.h"
+#include "harness/backends/libraries/onednn/onednn_quantization.h"
 
 #include <algorithm>
 #include <cstring>
