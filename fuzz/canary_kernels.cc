@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "reference/kernels/fast_sums.h"
 #include "reference/kernels/kernels.h"
 #include "reference/kernels/scalar.h"
 #include "reference/numerics/saturate.h"
@@ -33,7 +34,7 @@ class HalfAway final : public PreparedNode {
 
   void run(std::span<const std::byte> x, std::span<std::byte> y) const override {
     std::vector<std::int64_t> sums(y.size());
-    accumulate(node_.operands, x, w_, sums);
+    fast_sums(node_.operands, x, w_, sums);
     const ConvolutionGeometry& g = node_.operands.geometry;
     for (std::size_t i = 0; i < y.size(); ++i) {
       const auto channel = static_cast<std::int64_t>(i) / g.output_positions() % g.output_channels;

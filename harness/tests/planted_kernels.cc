@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "reference/kernels/fast_sums.h"
 #include "reference/kernels/scalar.h"
 #include "reference/numerics/saturate.h"
 
@@ -61,7 +62,7 @@ std::unique_ptr<PreparedNode> raw_zero_qlinear_conv(const QLinearConv& node, Rou
   return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
     QLinearConv unpadded = node;
     const std::vector<std::byte> padded = pad_with_raw_zero(unpadded.operands.geometry, x);
-    qlinear_conv(unpadded, profile, padded, w, y);
+    prepare_scalar_qlinear_conv(unpadded, profile, w)->run(padded, y);
   });
 }
 
@@ -69,9 +70,7 @@ std::unique_ptr<PreparedNode> raw_zero_conv_integer(const ConvInteger& node, std
   return planted([node, w](std::span<const std::byte> x, std::span<std::byte> y) {
     ConvInteger unpadded = node;
     const std::vector<std::byte> padded = pad_with_raw_zero(unpadded.operands.geometry, x);
-    std::vector<std::int32_t> sums(y.size() / 4);
-    conv_integer(unpadded, padded, w, sums);
-    std::ranges::copy(std::as_bytes(std::span(sums)), y.begin());
+    prepare_scalar_conv_integer(unpadded, w)->run(padded, y);
   });
 }
 
@@ -117,9 +116,10 @@ std::unique_ptr<PreparedNode> pair_saturating_qlinear_conv(const QLinearConv& no
   return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
     const ConvolutionOperands& o = node.operands;
     const ConvolutionGeometry& g = o.geometry;
-    if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return qlinear_conv(node, profile, x, w, y);
+    if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8)
+      return prepare_scalar_qlinear_conv(node, profile, w)->run(x, y);
     std::vector<std::int64_t> sums(y.size());
-    accumulate(o, x, w, sums);
+    fast_sums(o, x, w, sums);
     for (std::size_t i = 0; i < y.size(); ++i) {
       const auto position = static_cast<std::int64_t>(i) % g.output_positions();
       const auto plane = static_cast<std::int64_t>(i) / g.output_positions();
@@ -137,7 +137,7 @@ template <std::ptrdiff_t offset_from_start, bool at_end>
 std::unique_ptr<PreparedNode> stray_qlinear_conv(const QLinearConv& node, RoundingProfile profile,
                                                  std::span<const std::byte> w) {
   return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
-    qlinear_conv(node, profile, x, w, y);
+    prepare_scalar_qlinear_conv(node, profile, w)->run(x, y);
     std::byte* stray = at_end ? y.data() + y.size() : y.data() + offset_from_start;
     *stray = std::byte{0x5A};
   });

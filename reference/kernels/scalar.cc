@@ -1,15 +1,18 @@
 #include "reference/kernels/scalar.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
+
+#include "reference/kernels/fast_sums.h"
+#include "reference/numerics/saturate.h"
 
 namespace qconform::reference {
 namespace {
 
-// The typed results of the reference, stored where y may have any alignment.
-template <typename Element>
-void store(const std::vector<Element>& values, std::span<std::byte> y) {
-  if (!values.empty()) std::memcpy(y.data(), values.data(), values.size() * sizeof(Element));
+// Stores where y may have any alignment.
+void store(const std::vector<std::int32_t>& values, std::span<std::byte> y) {
+  if (!values.empty()) std::memcpy(y.data(), values.data(), y.size());
 }
 
 class ScalarQLinearConv final : public PreparedNode {
@@ -18,7 +21,9 @@ class ScalarQLinearConv final : public PreparedNode {
       : node_(node), profile_(profile), w_(w.begin(), w.end()) {}
 
   void run(std::span<const std::byte> x, std::span<std::byte> y) const override {
-    qlinear_conv(node_, profile_, x, w_, y);
+    std::vector<std::int64_t> sums(y.size());
+    fast_sums(node_.operands, x, w_, sums);
+    requantize_sums(node_, profile_, sums, y);
   }
 
  private:
@@ -32,9 +37,11 @@ class ScalarConvInteger final : public PreparedNode {
   ScalarConvInteger(const ConvInteger& node, std::span<const std::byte> w) : node_(node), w_(w.begin(), w.end()) {}
 
   void run(std::span<const std::byte> x, std::span<std::byte> y) const override {
-    std::vector<std::int32_t> sums(y.size() / sizeof(std::int32_t));
-    conv_integer(node_, x, w_, sums);
-    store(sums, y);
+    std::vector<std::int64_t> sums(y.size() / sizeof(std::int32_t));
+    fast_sums(node_.operands, x, w_, sums);
+    std::vector<std::int32_t> wrapped(sums.size());
+    std::transform(sums.begin(), sums.end(), wrapped.begin(), wrap_to_int32);
+    store(wrapped, y);
   }
 
  private:

@@ -5,9 +5,14 @@ namespace qconform::reference {
 
 void qlinear_conv(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
                   std::span<const std::byte> w, std::span<std::byte> y) {
-  const ConvolutionGeometry& geometry = node.operands.geometry;
   std::vector<std::int64_t> sums(y.size());
   accumulate(node.operands, x, w, sums);
+  requantize_sums(node, profile, sums, y);
+}
+
+void requantize_sums(const QLinearConv& node, RoundingProfile profile, std::span<const std::int64_t> sums,
+                     std::span<std::byte> y) {
+  const ConvolutionGeometry& geometry = node.operands.geometry;
   const auto positions = static_cast<std::size_t>(geometry.output_positions());
   const auto channels = static_cast<std::size_t>(geometry.output_channels);
   for (std::size_t i = 0; i < y.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "harness/operators/convolution/convolution.h"
+#include "reference/kernels/fast_sums.h"
 
 namespace qconform {
 namespace {
@@ -78,14 +79,14 @@ std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case)
 
 std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
-  reference::accumulate(operands, x.bytes, w.bytes, sums);
+  reference::fast_sums(operands, x.bytes, w.bytes, sums);
   return sums;
 }
 
 std::vector<std::int64_t> sums_of_magnitudes(const reference::ConvolutionOperands& operands, const Tensor& x,
                                              const Tensor& w) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
-  reference::accumulate_magnitudes(operands, x.bytes, w.bytes, sums);
+  reference::fast_sums_of_magnitudes(operands, x.bytes, w.bytes, sums);
   return sums;
 }
 

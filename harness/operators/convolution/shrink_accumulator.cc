@@ -11,6 +11,7 @@
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/shrink.h"
+#include "reference/kernels/fast_sums.h"
 
 namespace qconform::shrink {
 namespace {
@@ -148,7 +149,7 @@ void fewer_larger_products(Subject& subject) {
   const reference::ConvolutionGeometry& g = o->geometry;
   if (g.batch * g.output_channels * g.output_positions() != 1) return;
   std::vector<std::int64_t> sums(1);
-  accumulate(*o, tensor_named(current, "x")->bytes, tensor_named(current, "w")->bytes, sums);
+  fast_sums(*o, tensor_named(current, "x")->bytes, tensor_named(current, "w")->bytes, sums);
   const std::int64_t sum = sums[0] - (o->bias.empty() ? 0 : o->bias[0]);
   const std::int64_t product =
       greatest_distance(current, "x", "x_zero_point") * greatest_distance(current, "w", "w_zero_point");
@@ -167,7 +168,7 @@ void sum_into_bias(Subject& subject) {
   const std::int64_t outputs = g.batch * g.output_channels * g.output_positions();
   if (outputs == 0) return;
   std::vector<std::int64_t> sums(static_cast<std::size_t>(outputs));
-  accumulate(node.operands, current.input(0)->bytes, current.input(3)->bytes, sums);
+  fast_sums(node.operands, current.input(0)->bytes, current.input(3)->bytes, sums);
   const std::int64_t index = flat_index(subject, classification.lowered->output_shape());
   const std::int64_t channel = index / g.output_positions() % g.output_channels;
   const std::int64_t sum = sums[static_cast<std::size_t>(index)];
