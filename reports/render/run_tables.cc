@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/terminal_text.h"
+#include "harness/model/operator.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/terminal.h"
 
@@ -154,9 +155,9 @@ std::string hazards_line(const BackendResult& backend) {
   std::size_t applicable = 0;
   std::size_t computed = 0;
   for (const HazardInfo& info : hazards()) {
-    const auto concerns = [&](const auto& named) { return info.concerns(named.first); };
+    const auto is_concerned = [&](const auto& named) { return concerns(info, named.first); };
     const auto computes = [&](const auto& named) { return named.second.hazards.contains(std::string(info.id)); };
-    applicable += std::any_of(backend.operators.begin(), backend.operators.end(), concerns) ? 1 : 0;
+    applicable += std::any_of(backend.operators.begin(), backend.operators.end(), is_concerned) ? 1 : 0;
     computed += std::any_of(backend.operators.begin(), backend.operators.end(), computes) ? 1 : 0;
   }
   return applicable == 0 ? "" : fmt::format("  hazards in computed cases {} of {}\n", computed, applicable);
