@@ -25,7 +25,7 @@ struct TagClaim {
 
 [[nodiscard]] const std::vector<TagClaim>& tag_claims();
 
-/// What `tag` promises and the vector lacks, for the reader; empty where the promise is kept or the word is free.
+/// Says for the reader which promise of `tag` the vector breaks; empty where the promise is kept or the word is free.
 [[nodiscard]] std::string broken_promise(const Case& vector, const Classification& classification,
                                          const std::string& tag);
 

@@ -1,4 +1,4 @@
-// What a benchmark found: the one model that every form (JSON, tables) is rendered from. Times are seconds.
+// The result of a benchmark: the one model that every form (JSON, tables) is rendered from. Times are in seconds.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace qconform::bench {
 
-/// What the processor does at best with one instruction, measured.
+/// The measured peak of the processor with one instruction.
 struct Peak {
   std::string instruction;  ///< "vpdpbusd zmm"
   double gmacs = 0;         ///< 10^9 products of 8-bit values added to 32-bit sums, a second, on one core

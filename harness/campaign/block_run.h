@@ -38,7 +38,7 @@ struct BlockResult {
 /// Bytes of a case's inputs.
 [[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
 
-/// The same of any cases, which count as block `number`. Their provenance tells them apart.
+/// Runs the cases of `source` as block `number`. Their provenance tells them apart.
 [[nodiscard]] Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                                   std::vector<std::unique_ptr<Backend>>& backends,
                                                   const BlockOptions& options);

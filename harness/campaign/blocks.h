@@ -80,7 +80,7 @@ class Blocks {
 
   [[nodiscard]] bool holds(const Span& span) const { return spans_.holds(span); }
   [[nodiscard]] const Spans<CampaignAggregate>& spans() const { return spans_; }
-  /// Of everything.
+  /// Adds up the aggregates of all blocks.
   [[nodiscard]] CampaignAggregate total() const;
 
  private:

@@ -52,7 +52,7 @@ class JournalReader {
 
   /// The next complete record; nullopt at the end. Skips damage and notes it.
   [[nodiscard]] Result<std::optional<Record>> next();
-  /// Where the record that next() gave begins.
+  /// Position at which the record that next() gave begins.
   [[nodiscard]] std::uint64_t position() const { return begin_; }
   /// The record at a position that position() gave.
   [[nodiscard]] Result<Record> at(std::uint64_t position);
@@ -89,7 +89,7 @@ class JournalWriter {
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
   [[nodiscard]] bool is_open() const { return file_ >= 0; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// What stands at its path now: the open file, nothing, or another file.
+  /// Says whether the open file still stands at its path (there), nothing does (gone), or another file (taken).
   enum class Place : std::uint8_t { there, gone, taken };
   [[nodiscard]] Place place() const;
   /// Truncates the file, behind the last complete record.

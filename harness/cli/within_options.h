@@ -27,7 +27,7 @@ void keep_arrays(const WithinOptions& options);
 /// Whether a backend may take less than the reference does: a library, a plugin or a process.
 [[nodiscard]] bool is_foreign(const Backend& backend);
 
-/// What is stated, or else learnt.
+/// Returns the contracts that --only states, or else learns them by asking the backend.
 [[nodiscard]] Result<Contracts> contracts_of(const WithinOptions& options, Backend& backend, std::uint64_t seed,
                                              const ContractProgress& progress = {});
 

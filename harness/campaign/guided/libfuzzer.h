@@ -61,7 +61,7 @@ struct LibFuzzerOptions {
 
 class LibFuzzer {
  public:
-  /// What it has done since it was started.
+  /// Work of the engine since it was started.
   struct Counters {
     std::uint64_t executions = 0;
     Coverage coverage;
