@@ -82,7 +82,7 @@ class Waivers {
  public:
   /// Reads strictly; an error's field is the JSON path. `today` is "2026-11-30".
   [[nodiscard]] static Result<Waivers> parse(std::string_view text, std::string today);
-  /// The same from a file, today.
+  /// Reads a file as parse() does, as of today.
   [[nodiscard]] static Result<Waivers> load(const std::filesystem::path& file);
 
   /// The first waiver that covers a failing verdict, or null.

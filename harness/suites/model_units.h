@@ -37,7 +37,7 @@ struct ModelUnit {
 /// taken along, the nearest ones first; they belong to operators that graphs are judged with.
 [[nodiscard]] std::vector<ModelUnit> units_of(const GraphScope& scope, std::size_t context);
 
-/// What goes into the units and comes out of them.
+/// Returns the names of the values that go into the units and come out of them.
 [[nodiscard]] std::set<std::string> values_around(const std::vector<ModelUnit>& units);
 
 /// The case: constants come from the model, what is fed and the recorded outputs from `computed`. Quantized data that

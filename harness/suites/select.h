@@ -53,11 +53,11 @@ struct SuiteInfo {
 /// does not know.
 [[nodiscard]] Result<Case> load_single_case(const std::filesystem::path& path);
 
-/// Where a program that is not qconform itself has the corpus. Before the first corpus_folder().
+/// Offers the corpus of a program that is not qconform itself. Call it before the first corpus_folder().
 void offer_corpus(std::filesystem::path folder);
 
-/// Where the corpus lies: $QCONFORM_CORPUS, else what was offered, else beside the installed program, else in the
-/// source tree.
+/// Returns the folder of the corpus: $QCONFORM_CORPUS, else the one that was offered, else the one beside the installed
+/// program, else the one in the source tree.
 [[nodiscard]] std::filesystem::path corpus_folder();
 
 }  // namespace qconform

@@ -22,21 +22,21 @@ namespace qconform::diagnose {
 
 class CampaignDiagnosis final : public Diagnoser {
  public:
-  // What it takes at most, for each backend and operator.
+  // Bounds on the work, for each backend and operator.
   static constexpr int kExplanations = 6;                   ///< calls of explain(); as many again at the end
-  static constexpr int kExplanationsWhenSettled = 3;        ///< of failures that come up afterwards
-  static constexpr double kExplanationSeconds = 1.5;        ///< each
-  static constexpr double kIdentifyingSeconds = 5;          ///< of the backend, to learn its arithmetic
+  static constexpr int kExplanationsWhenSettled = 3;        ///< calls for failures that come up afterwards
+  static constexpr double kExplanationSeconds = 1.5;        ///< time of the backend in each call
+  static constexpr double kIdentifyingSeconds = 5;          ///< time of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
                                                             ///< spent; the others are kUndetermined
 
   struct Limits {
-    ExplainOptions each{.learning_work = 0, .seconds = kExplanationSeconds};  ///< what an explanation may take
-    std::uint64_t learning = std::uint64_t{1} << 29;   ///< and learning a model of what none explains, in products
-    std::uint64_t examining = std::uint64_t{1} << 32;  ///< of models run on failures, in products
+    ExplainOptions each{.learning_work = 0, .seconds = kExplanationSeconds};  ///< limits of one explanation
+    std::uint64_t learning = std::uint64_t{1} << 29;   ///< work of learning a model where none explains, in products
+    std::uint64_t examining = std::uint64_t{1} << 32;  ///< work of running models on failures, in products
   };
 
-  /// What is known of failures with one signature from elsewhere.
+  /// Features of failing cases with one signature, and of passing cases, which were gathered elsewhere.
   struct Learnt {
     std::vector<FeatureSet> failing;
     std::vector<FeatureSet> passing;

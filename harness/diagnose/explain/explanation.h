@@ -56,7 +56,7 @@ struct Support {
   std::uint64_t failing = 0;   ///< of these, with a wrong element or shape
   std::uint64_t elements = 0;  ///< of all outputs
   std::uint64_t wrong = 0;     ///< wrong elements
-  // Of the best set of models:
+  // Counts under the best set of models:
   std::uint64_t reproduced_cases = 0;  ///< every byte of them
   std::uint64_t explained = 0;         ///< wrong elements that it reproduces
   std::uint64_t broken = 0;            ///< elements that are right or legal, where it computes something else
@@ -83,7 +83,7 @@ struct Explanation {
   std::uint64_t work = 0;         ///< of models: ExplainOptions::work, without what learning took
   double seconds = 0;             ///< wall-clock time
 
-  /// Of the wrong elements of all cases; "shape" where the case in question has none.
+  /// Returns the pattern of the wrong elements of all cases; "shape" where the case in question has none.
   [[nodiscard]] const Pattern& place() const { return pattern_of_case.id == "shape" ? pattern_of_case : pattern; }
   /// A name for what is wrong, the same from case to case: "pad-raw-zero+half-away";
   /// "w-zp-first-channel|w-zp-group-local" where ambiguous; "partial:pad-raw-zero" where that reproduces the

@@ -1,4 +1,4 @@
-// Where in its outputs a backend is wrong, and by how much.
+// Finds the places of its outputs in which a backend is wrong, and by how much.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Pattern {
   std::uint64_t elements = 0;    ///< of the outputs looked at
 };
 
-/// Of the failing observations together. Outputs of a wrong shape have the pattern "shape" when there
+/// Finds the pattern of all failing observations together. Outputs of a wrong shape have the pattern "shape" when there
 /// are no others.
 [[nodiscard]] Pattern pattern_of(std::span<const Observation* const> observations);
 

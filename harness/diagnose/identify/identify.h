@@ -1,9 +1,9 @@
 // How a backend computes: of the variants that are known, which one its outputs are consistent with.
 //
-// Every combination of variants of an experiment (identify_probe.h) is a candidate. Cases are drawn on which
-// candidates disagree; the backend's output eliminates those that predicted another value of any element.
-// What is left after no case told the rest apart any more has survived, with the number of elements that
-// speak for it. That no candidate is left is an answer too: none of the known variants.
+// Every combination of variants of an experiment (identify_probe.h) is a candidate. Cases are drawn on which candidates
+// disagree; the backend's output eliminates those that predicted another value of any element. A candidate that is left
+// when no case tells the rest apart any more has survived, with the number of elements that speak for it. That no
+// candidate is left is an answer too: none of the known variants.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Candidate {
   [[nodiscard]] bool survives() const { return refuted_elements == 0; }
 };
 
-/// What came of one experiment, for all nodes or for some.
+/// The result of one experiment, for all nodes or for some.
 struct Answer {
   std::string_view op_type;
   std::vector<const Choice*> choices;
@@ -74,7 +74,7 @@ struct IdentifyOptions {
 };
 
 [[nodiscard]] Identification identify(Backend& backend, const IdentifyOptions& options);
-/// The same of whatever `run` runs, and `info` describes.
+/// Identifies the arithmetic of whatever `run` runs and `info` describes.
 [[nodiscard]] Identification identify(const std::function<Outcome(const Case&)>& run, const BackendInfo& info,
                                       const IdentifyOptions& options);
 

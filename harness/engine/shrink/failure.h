@@ -1,4 +1,4 @@
-// What a shrunk case must share with the original case to count as the same failure.
+// The properties that a shrunk case must share with the original case to count as the same failure.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace qconform::shrink {
 
-/// What the semantics say of a case, as far as shrinking must keep it.
+/// The semantics of a case, as far as shrinking must keep them.
 struct Lane {
   Expectation expectation = Expectation::unstated;
   std::vector<std::string> rules;  ///< "C8 pads" of the violation, or the rules of the latitudes
