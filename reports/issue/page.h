@@ -1,4 +1,4 @@
-// What a maintainer of a library is told of a failure: one page of Markdown.
+// The page of Markdown that tells the maintainers of a library of a failure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a finding says, for every form that people read.
+// Texts of a finding, for every form that people read.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ struct PageDocuments {
 /// as text, "\x1b"; U+FFFE and U+FFFF, which XML 1.0 cannot hold, are replaced by U+FFFD.
 [[nodiscard]] std::string to_junit(const Report& report);
 
-/// What GitHub takes as a comment, in characters, of which there are no more than bytes.
+/// Most characters that GitHub takes as a comment; a text has no more characters than bytes.
 inline constexpr std::size_t kCommentBytes = 65536;
 /// Room for the verdict and some backends.
 inline constexpr std::size_t kLeastMarkdownBytes = 2048;

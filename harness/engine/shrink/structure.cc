@@ -119,7 +119,7 @@ void cut_extents(Subject& subject) {
 }
 
 void cut_single_axes(Subject& subject) {
-  // Where the inputs fit together, one of them alone cannot shrink.
+  // Inputs that fit together leave no room to shrink one of them alone.
   if (classify(subject.current()).lowered == nullptr) cut_all(subject, single_axes);
 }
 
