@@ -19,8 +19,8 @@ namespace qconform::lint {
 struct TagClaim {
   std::string_view tag;
   std::vector<Hazard> hazards = {};                                ///< the vector reaches one of them
-  std::string_view promise = {};                                   ///< what `holds` looks for, in words
-  bool (*holds)(const Case& vector, const Lowered& lowered) = {};  ///< of a convolution
+  std::string_view promise = {};                                   ///< the property that `holds` looks for, in words
+  bool (*holds)(const Case& vector, const Lowered& lowered) = {};  ///< holds for a convolution
 };
 
 [[nodiscard]] const std::vector<TagClaim>& tag_claims();

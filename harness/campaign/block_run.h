@@ -14,10 +14,10 @@
 namespace qconform::campaign {
 
 struct BlockOptions {
-  CaseAt case_at;              ///< of the whole campaign: cases_of()
-  std::string suite = "fuzz";  ///< what its cases are called
+  CaseAt case_at;              ///< cases of the whole campaign: cases_of()
+  std::string suite = "fuzz";  ///< name of the suite in reports
   JudgeOptions judge;
-  std::vector<KnownContracts> contracts = {};  ///< what the backends take: held against each case
+  std::vector<KnownContracts> contracts = {};  ///< contracts of the backends: held against each case
   std::function<bool()> stop = {};             ///< asked before every case whether to end; may be empty
   std::function<void()> progress = {};         ///< called after every case; may be empty
 };

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kBlockCases = 512;
 struct Span {
   std::uint64_t first = 0;
   std::uint64_t blocks = 1;
-  std::uint64_t cases = kBlockCases;  ///< of each block
+  std::uint64_t cases = kBlockCases;  ///< cases of each block
 
   [[nodiscard]] bool is_whole() const { return cases == kBlockCases; }
   [[nodiscard]] bool is_valid() const;

@@ -38,8 +38,8 @@ struct CaseRow {
     QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong", .presence = Presence::omitted);
     /// As in FailureKey; empty where it does not fail.
     QC_FIELD(std::string, symptom, {}, "symptom", .presence = Presence::omitted);
-    QC_FIELD(std::string, waiver, {}, "waiver", .presence = Presence::omitted);  ///< likewise
-    QC_FIELD(std::string, reason, {}, "reason", .presence = Presence::omitted);  ///< where has_reason(verdict)
+    QC_FIELD(std::string, waiver, {}, "waiver", .presence = Presence::omitted);  ///< empty where it does not fail
+    QC_FIELD(std::string, reason, {}, "reason", .presence = Presence::omitted);  ///< present where has_reason(verdict)
   };
 
   QC_DESCRIBED();
@@ -55,8 +55,8 @@ struct CaseRow {
 /// of any part, so adding up is associative and commutative, and idempotent but for failing().
 class CaseRows {
  public:
-  static constexpr std::size_t kFailing = 16;  ///< of each backend, operator, symptom and waiver
-  static constexpr std::size_t kPassing = 32;  ///< of each operator
+  static constexpr std::size_t kFailing = 16;  ///< cases kept for each backend, operator, symptom and waiver
+  static constexpr std::size_t kPassing = 32;  ///< cases kept for each operator
 
   /// Adds cases that are not in it yet.
   void add(std::map<std::uint64_t, CaseRow> rows);

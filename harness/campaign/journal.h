@@ -35,7 +35,7 @@ struct Record {
 
 /// A damaged range of a journal.
 struct JournalDamage {
-  std::uint64_t offset = 0;     ///< of the first byte that belongs to no complete record
+  std::uint64_t offset = 0;     ///< offset of the first byte that belongs to no complete record
   std::uint64_t bytes = 0;      ///< up to the next whole record, or to the end
   bool is_tail = false;         ///< nothing whole follows: a write that was cut short
   std::vector<Span> lost = {};  ///< spans that can still be read in it

@@ -21,7 +21,7 @@ namespace qconform::cli {
 
 struct ShardOptions {
   std::string shard;        ///< "3/16"; empty: from the environment, or all of it
-  std::uint64_t count = 0;  ///< of shards, for JOB_COMPLETION_INDEX; 0: from JOB_COMPLETIONS
+  std::uint64_t count = 0;  ///< number of shards, for JOB_COMPLETION_INDEX; 0: from JOB_COMPLETIONS
 };
 
 void add_shard_options(CLI::App& command, ShardOptions& options);

@@ -13,9 +13,9 @@ namespace qconform::cli {
 
 struct WithinOptions {
   bool within = true;  ///< cases for what each backend takes, beside those for everything
-  std::string only;    ///< what that is, in place of what is learnt; may be empty
+  std::string only;    ///< contracts in place of learnt ones; may be empty
   bool cached = true;  ///< solved arrays are kept
-  std::string cache;   ///< where; empty: sweep::usual_array_folder()
+  std::string cache;   ///< folder of solved arrays; empty: sweep::usual_array_folder()
 };
 
 /// `within`: what --no-within leaves out.

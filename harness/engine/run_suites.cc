@@ -427,7 +427,7 @@ class SuiteRunner {
   std::size_t depth_ = 1;             ///< how many there may be
   std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
   HangWatch hangs_;
-  std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
+  std::vector<std::optional<Outcome>> outcomes_;  ///< outcomes of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by hazard.
   std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
   bool is_model_ = false;                                 ///< the suite is one of a whole model

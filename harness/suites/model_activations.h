@@ -29,7 +29,7 @@ struct ActivationOptions {
   std::vector<std::filesystem::path> files = {};  ///< with the inputs; without any, they are drawn from the seed
   std::uint64_t seed = 1;
   std::set<std::string> also = {};              ///< further values of the outermost graph that are wanted
-  std::uint64_t memory = limits::kModelMemory;  ///< of the process in which the model runs
+  std::uint64_t memory = limits::kModelMemory;  ///< memory of the process in which the model runs
 };
 
 /// Runs the model in the offered runtime, in a process of its own. `scope` holds what is known of the model's graph.

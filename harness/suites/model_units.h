@@ -26,9 +26,9 @@ class ModelProto;
 namespace qconform {
 
 struct ModelUnit {
-  std::string name;                  ///< of the node that QuantizeLinear reads, or its operator
+  std::string name;                  ///< name of the node that QuantizeLinear reads, or its operator
   std::size_t quantize = 0;          ///< the QuantizeLinear, as a position in the graph
-  std::vector<std::size_t> nodes;    ///< likewise, all of them ascending
+  std::vector<std::size_t> nodes;    ///< positions of all its nodes, ascending
   std::vector<std::string> fed;      ///< values that no node of them computes and that are no constants
   std::vector<std::string> outputs;  ///< QuantizeLinear's, and others that only nodes outside read
 };

@@ -19,7 +19,7 @@ struct Classes {
 };
 
 struct TrueContract {
-  const char* name;                                ///< of the backend
+  const char* name;                                ///< name of the backend
   const char* model;                               ///< "convolutions"
   const char* taken;                               ///< as behind --only; empty for everything
   std::vector<std::vector<Classes>> not_together;  ///< taken, but not all with each other

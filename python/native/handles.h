@@ -24,7 +24,7 @@ struct qconform_case {
 struct qconform_expected {
   std::shared_ptr<const qconform::Case> test_case;  ///< that `value` refers to
   qconform::Expected value;
-  std::mutex mutex;  ///< what is right is computed when it is asked for
+  std::mutex mutex;  ///< held while what is right is computed, which is when it is asked for
   bool is_assessed = false;
 };
 

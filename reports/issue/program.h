@@ -13,7 +13,7 @@ namespace qconform::report {
 /// The program prints which elements of y are not right and ends with 1, or prints that all are and ends with 0. A
 /// library that refuses the case ends it with 2 where that is wrong, and with 0 otherwise; one that crashes ends it so.
 struct Program {
-  std::string source;  ///< of one file, C++17
+  std::string source;  ///< text of one file, C++17
   std::string build;   ///< the command that makes `case` of `case.cc`: "c++ -std=c++17 case.cc -o case -ldnnl"
 };
 

@@ -51,7 +51,7 @@ struct Detection {
 struct Mutant {
   const Defect* defect = nullptr;
   const Operator* op = nullptr;
-  std::uint64_t cases = 0;     ///< of its operator, on which it ran
+  std::uint64_t cases = 0;     ///< cases of its operator, on which it ran
   std::uint64_t differed = 0;  ///< its output was not the reference's
   std::uint64_t killed = 0;    ///< the judge condemned it
   std::optional<Detection> first;
@@ -75,7 +75,7 @@ struct Audit {
   /// Cases of no use here: out of contract, or with any value right.
   std::uint64_t not_modelled = 0;
   std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
-  std::uint64_t graphs = 0;     ///< of the cases, those of several nodes
+  std::uint64_t graphs = 0;     ///< those of the cases that have several nodes
   std::map<std::string_view, HazardCounts> hazards;  ///< that the cases of each operator reach, by its name
 
   [[nodiscard]] std::uint64_t reached(std::string_view op_type, Hazard hazard) const {

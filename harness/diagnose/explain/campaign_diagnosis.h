@@ -76,7 +76,7 @@ class CampaignDiagnosis final : public Diagnoser {
   /// One backend on one operator.
   struct Subject {
     BaseArithmetic base;           ///< from the first failure on
-    std::optional<Causes> causes;  ///< likewise
+    std::optional<Causes> causes;  ///< present from the first failure on
     std::vector<FeatureSet> passing;
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
@@ -84,7 +84,7 @@ class CampaignDiagnosis final : public Diagnoser {
     int explained_when_settled = 0;
     /// The least parts of failures that were open, by their signatures: for those that stay so.
     std::map<std::string, std::string> failing_parts;
-    std::optional<Explanation> unexplained;  ///< of the first failure that explain() found no cause of
+    std::optional<Explanation> unexplained;  ///< explanation of the first failure that explain() found no cause of
     std::vector<FailureGroup> groups;        ///< once it is settled
     bool is_settled = false;
   };

@@ -110,7 +110,7 @@ struct KnownCase {
 // One slot's expressions, and what is known of them.
 struct SearchedSlot {
   Enumeration enumeration;
-  std::vector<std::optional<KnownCase>> cases;  ///< of the first observations; nothing where not all rows are known
+  std::vector<std::optional<KnownCase>> cases;  ///< by the first observations; absent where not all rows are known
 };
 
 struct Candidate {

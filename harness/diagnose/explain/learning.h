@@ -27,7 +27,7 @@ struct Learning {
 };
 
 struct LearningOptions {
-  std::uint64_t work;  ///< of models, in products: ModelledCase::expense()
+  std::uint64_t work;  ///< work of models, in products: ModelledCase::expense()
   /// Whether something else has this failure, so that nothing is to be learnt from it. May be empty.
   std::function<bool(const Observation&)> is_explained;
 };

@@ -45,12 +45,12 @@ struct Answer {
   std::vector<const Choice*> choices;
   std::vector<Form> forms;        ///< that the backend takes; empty: none, so that nothing could be asked
   std::vector<KindPattern> only;  ///< kinds of nodes that the answer holds for, where others have another; else empty
-  std::string holds_for;          ///< the same in words: "all but depthwise"
-  std::string narrowed;           ///< what had to be left out of the forms for any candidate to fit; may be empty
+  std::string holds_for;          ///< `only` in words: "all but depthwise"
+  std::string narrowed;           ///< parts left out of the forms for any candidate to fit; may be empty
   std::string declined;           ///< the backend's reason, where it takes no form
   std::uint64_t cases = 0;        ///< that it computed
   std::uint64_t elements = 0;
-  std::vector<Candidate> candidates;  ///< of one experiment always in the same order
+  std::vector<Candidate> candidates;  ///< always in one order for an experiment
 
   [[nodiscard]] std::vector<const Candidate*> survivors() const;
   /// The variant that leaves nothing of the choice in that position (Variant::settles); null where there is none.

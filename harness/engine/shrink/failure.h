@@ -34,9 +34,9 @@ enum class Distance : std::uint8_t {
 struct Failure {
   VerdictKind kind = VerdictKind::pass;
   std::string rule;
-  std::string place;  ///< of a crash: signal and function; of a stray access: tensor and side; else empty
+  std::string place;  ///< for a crash, signal and function; for a stray access, tensor and side; else empty
   Distance distance = Distance::none;
-  int sign = 0;  ///< of the error of the most distant element: -1 too low, 1 too high
+  int sign = 0;  ///< sign of the error of the most distant element: -1 too low, 1 too high
 
   bool operator==(const Failure&) const = default;
 };
