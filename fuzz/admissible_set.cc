@@ -117,7 +117,7 @@ void check_exact(const Element& e, const AdmissibleSet& exact) {
   require(!decided || float_set(a, p) == AdmissibleSet(answer), "the quick decision leaves out members of F_5", e);
 }
 
-// What an optimized kernel computes (requantize_fast.h), by its definition.
+// Checks the arithmetic of the optimized kernels (requantize_fast.h) against the definition.
 void check_fast(const Element& e) {
   if (!fits_int32(e.sum.accumulator)) return;
   const FastRequantization fast = fast_requantization(e.parameters);

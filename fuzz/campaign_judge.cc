@@ -71,7 +71,7 @@ CampaignJudge::CampaignJudge(const CampaignFlags& flags)
   find_kept();
 }
 
-// What other processes of the campaign have kept, before this one or at the same time.
+// Finds the inputs that other processes of the campaign have kept, before this one or at the same time.
 void CampaignJudge::find_kept() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(failing_, error)) {
@@ -109,7 +109,7 @@ void CampaignJudge::take_failure(std::size_t backend, const Case& test_case, con
   keep(fmt::format("{} {} {}", name, test_case.subject(), symptom), bytes);
 }
 
-// Where two processes do this at once, there may be two inputs of one kind.
+// Two processes that do this at once may leave two inputs of one kind.
 void CampaignJudge::keep(const std::string& kind, std::string_view bytes) {
   const std::string mark = fingerprint(kind);
   Kept& kept = kept_[mark];

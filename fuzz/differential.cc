@@ -85,8 +85,8 @@ void judge_kernels(const Case& test_case, Profile profile) {
   }
 }
 
-// What one profile's sets say about a value must agree with what a looser one's say, and ort-f32 is
-// one of the expressions that the default profile admits (admissible.h).
+// A profile must admit every value that a stricter one admits, and must list the values that it admits. ort-f32 is one
+// of the expressions that the default profile admits (admissible.h).
 void check_opinions(const Lowered& lowered, const Tensor& right) {
   constexpr std::array kProfiles{Profile::correctly_rounded, Profile::conformance, Profile::dml_doc};
   if (right.elements() == 0) return;
@@ -128,7 +128,7 @@ void judge_case(const Case& test_case) {
   require(!needs_text || !classification.lowered->exact_value(0).empty(), "no text for the exact value");
 }
 
-// What was read is written and read back unchanged, whoever wrote the model.
+// A case that was read is written and read back unchanged, whoever wrote the model.
 void check_round_trip(const Case& test_case) {
   const auto written = case_to_model(test_case);
   require(written.has_value(), "what was read cannot be written");

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kLeastNote = 10;
 
-// What is said of one file. Fields begin with the vector's id.
+// Findings on one file. The fields of errors begin with the vector's id.
 struct Findings {
   std::string normal;           // the file in its normal form, with what was absent
   std::vector<Error> absent;    // members that only `normal` has: what the semantics say of the vector
@@ -238,7 +238,7 @@ Result<Findings> examine(std::string_view text, bool is_descriptions, const std:
   return findings;
 }
 
-// Where a file is written otherwise than in its normal form: the vector, the line, and what it should be.
+// Reports the first place in which a file departs from its normal form: the vector, the line, and the expected text.
 Error misprint(std::string_view text, std::string_view normal) {
   const auto differing = std::mismatch(text.begin(), text.end(), normal.begin(), normal.end()).first;
   const auto at = static_cast<std::size_t>(differing - text.begin());
@@ -300,7 +300,8 @@ Result<std::set<std::string>> known_rules() {
   return rules;
 }
 
-// What is wrong with one file; with `write`, after it has been written.
+// Returns the problems of one file. With `write`, puts the file into its normal form first, and returns those that
+// remain.
 Result<std::vector<Error>> lint(const std::filesystem::path& path, bool write, const std::set<std::string>& rules,
                                 Backend* defective) {
   QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));

@@ -19,13 +19,13 @@ namespace qconform::lint {
 struct TagClaim {
   std::string_view tag;
   std::vector<Hazard> hazards = {};                                ///< the vector reaches one of them
-  std::string_view promise = {};                                   ///< what `holds` looks for, in words
-  bool (*holds)(const Case& vector, const Lowered& lowered) = {};  ///< of a convolution
+  std::string_view promise = {};                                   ///< the property that `holds` looks for, in words
+  bool (*holds)(const Case& vector, const Lowered& lowered) = {};  ///< holds for a convolution
 };
 
 [[nodiscard]] const std::vector<TagClaim>& tag_claims();
 
-/// What `tag` promises and the vector lacks, for the reader; empty where the promise is kept or the word is free.
+/// Says for the reader which promise of `tag` the vector breaks; empty where the promise is kept or the word is free.
 [[nodiscard]] std::string broken_promise(const Case& vector, const Classification& classification,
                                          const std::string& tag);
 

@@ -77,7 +77,8 @@ std::string broken_claim(const TagClaim& claim, const Case& vector, const Classi
   return is_convolution && claim.holds(vector, *classification.lowered) ? "" : std::string(claim.promise);
 }
 
-// Of QuantizeLinear and DequantizeLinear, whose vectors are tagged by type: is one of the node's tensors of it?
+// Returns whether an input or the output of the node has the type. Vectors of QuantizeLinear and DequantizeLinear are
+// tagged by type.
 bool has_type(const Case& vector, const Classification& classification, ElementType type) {
   const auto is_meant = [&](const std::optional<Tensor>& input) { return input && input->type == type; };
   return std::any_of(vector.inputs.begin(), vector.inputs.end(), is_meant) ||

@@ -134,7 +134,7 @@ void shuffle(std::vector<std::size_t>& order, Rng& rng) {
   }
 }
 
-// What every participant did, round for round.
+// Records the turns of every participant, round for round.
 class Record {
  public:
   explicit Record(std::size_t participants) : turns_(participants) {}
@@ -143,7 +143,7 @@ class Record {
     if (turn) turns_[who].push_back(*turn);
   }
 
-  // Nothing of one that did not stay to the end: its rounds cannot be paired with the others'.
+  // Writes nothing for a participant that did not stay to the end: its rounds cannot be paired with the others'.
   void write(std::size_t who, std::size_t rounds, Timing& timing) const {
     const std::vector<Turn>& turns = turns_[who];
     if (turns.size() != rounds || rounds == 0) return;

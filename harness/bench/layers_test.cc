@@ -84,7 +84,7 @@ TEST(LayerSets, AreAllComputable) {
   }
 }
 
-// What is timed is judged: data whose outputs all saturate would prove nothing.
+// The judge checks the layers that are timed: data whose outputs all saturate would prove nothing.
 TEST(LayerCase, ProvesSomething) {
   for (const LayerTypes types : {LayerTypes::u8s8, LayerTypes::s8s8, LayerTypes::u8u8}) {
     for (const char* text : {"3x3 8->16 @9", "3x3/2 12 @11 depthwise", "7x7/2 3->8 @20", "31 4 @60 depthwise"}) {

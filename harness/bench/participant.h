@@ -37,7 +37,7 @@ class SharedBlock {
 
   /// The first `bytes` bytes, for writing; empty where they cannot be had.
   [[nodiscard]] std::span<std::byte> reserve(std::size_t bytes);
-  /// What another process reserved and wrote: empty where there are fewer bytes.
+  /// The first `bytes` bytes, which another process reserved and wrote; empty where it reserved fewer.
   [[nodiscard]] std::span<const std::byte> view(std::size_t bytes) const;
   /// From now on this process writes to it no more: a stray write faults.
   void make_read_only();
@@ -81,10 +81,10 @@ struct Turn {
   double median = 0;
 };
 
-/// Where participants run.
+/// Conditions under which participants run.
 struct Place {
   RunSetting wanted;
-  std::vector<int> cpus;  ///< that the process is pinned to; empty: not pinned
+  std::vector<int> cpus;  ///< CPUs that the process is pinned to; empty: not pinned
   double patience = 120;  ///< seconds that a turn, or getting ready, may take
 };
 
@@ -106,7 +106,7 @@ class Participant {
   /// One run that warms caches, then timed ones for about `seconds`, at least one. nullopt where the
   /// process ended instead; it is not ready any more then.
   [[nodiscard]] std::optional<Turn> take_turn(double seconds);
-  /// What the last run came to, or how the process ended.
+  /// Returns the outcome of the last run, or how the process ended.
   [[nodiscard]] Outcome outcome();
 
  private:

@@ -40,7 +40,7 @@ Peak measure(const char* instruction, const reference::PeakLoop& loop) {
   return {instruction, static_cast<double>(rounds) * static_cast<double>(loop.macs_a_round) / fastest * 1e-9};
 }
 
-// What stands in the names of oneDNN's variants; the kernel sets know theirs.
+// Parts of the names of oneDNN's variants, with the instruction that each means. The kernel sets know theirs.
 struct InstructionSet {
   std::string_view name;
   std::string_view instruction;
@@ -105,7 +105,7 @@ std::string peak_for(const std::string& backend, const std::vector<Peak>& peaks)
   for (const Peak& peak : peaks) {
     if (peak.instruction == instruction) return peak.instruction;
   }
-  // Of equally fast ones the widest, whatever the noise of the measurement.
+  // The first of nearly equally fast instructions counts, whatever the noise of the measurement.
   constexpr double kClearly = 1.02;
   const Peak* fastest = &peaks.front();
   for (const Peak& peak : peaks) {

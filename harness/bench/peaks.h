@@ -1,4 +1,4 @@
-// What the machine can do at best: multiply and add 8-bit values, and copy memory. What a kernel is held against.
+// Measures the machine's peaks, which kernels are held against: products of 8-bit values added up, and memory copied.
 #pragma once
 
 #include <memory>

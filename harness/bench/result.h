@@ -1,4 +1,4 @@
-// What a benchmark found: the one model that every form (JSON, tables) is rendered from. Times are seconds.
+// The result of a benchmark: the one model that every form (JSON, tables) is rendered from. Times are in seconds.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace qconform::bench {
 
-/// What the processor does at best with one instruction, measured.
+/// The measured peak of the processor with one instruction.
 struct Peak {
   std::string instruction;  ///< "vpdpbusd zmm"
   double gmacs = 0;         ///< 10^9 products of 8-bit values added to 32-bit sums, a second, on one core
@@ -27,11 +27,11 @@ struct BenchBackend {
 
 /// One backend on one layer.
 struct Timing {
-  Verdict verdict;     ///< of the last output that was timed
-  RunSetting setting;  ///< what was granted of what was asked for
+  Verdict verdict;     ///< verdict on the last output that was timed
+  RunSetting setting;  ///< the part of the wanted setting that was granted
   std::uint64_t runs = 0;
-  double minimum = 0;  ///< of all runs
-  double median = 0;   ///< of the rounds' medians, as are the quartiles
+  double minimum = 0;  ///< minimum of all runs
+  double median = 0;   ///< median of the rounds' medians, as are the quartiles
   double lower_quartile = 0;
   double upper_quartile = 0;
   std::vector<double> rounds;  ///< each round's median; empty where nothing was timed
@@ -57,7 +57,7 @@ struct LayerResult {
   std::int64_t bytes = 0;
   std::int64_t count = 1;
   std::vector<Timing> timings;             ///< in the order of the backends
-  std::vector<Ratio> ratios;               ///< of those that were timed
+  std::vector<Ratio> ratios;               ///< ratios of backends that were timed
   std::optional<double> memcpy_bandwidth;  ///< bytes read and written, a second; of linear layers
 
   /// 10^9 products a second at the median.
@@ -78,7 +78,7 @@ struct Mean {
 /// All layers of a network, each as often as it occurs.
 struct NetworkTime {
   std::string name;
-  std::vector<std::optional<double>> seconds;  ///< of each backend; absent where a layer was not timed
+  std::vector<std::optional<double>> seconds;  ///< seconds of each backend; absent where a layer was not timed
 };
 
 struct BenchResult {

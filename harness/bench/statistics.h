@@ -1,4 +1,4 @@
-// What repeated measurements say, and how far they can be trusted.
+// Statistics of repeated measurements, and how far they can be trusted.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// What a campaign costs beside the library that it judges: the same cases on the library alone, through its
-// worker, and through a whole campaign with and without a worker, taking turns. CPU time of this process and its
-// workers, so that who else uses the machine matters little, and one core's time even where the two sides run on two.
+// Measures the cost of a campaign beside the library that it judges: the same cases on the library alone, through its
+// worker, and through a whole campaign with and without a worker, taking turns. It counts the CPU time of this process
+// and its workers, so that other users of the machine matter little, and one core's time even where the two sides run
+// on two.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -45,8 +46,8 @@ double seconds_on(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Of this process and of those that it has started and that still run. A worker that is replaced takes its
-// time along: cases are chosen so that none is.
+// CPU time of this process and of the children that still run. A worker that is replaced takes its time along: cases
+// are chosen so that none is.
 double cpu_seconds() {
   double seconds = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
   std::ifstream children(fmt::format("/proc/self/task/{}/children", getpid()));

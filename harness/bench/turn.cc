@@ -117,7 +117,7 @@ Turn time_runs(RepeatedRun& subject, double seconds) {
 }  // namespace
 
 void run_participant(const OpenBackend& open, const Case& test_case, const Place& place, WorkerChannel& channel) {
-  // What a library prints must not end up in the result.
+  // Output that a library prints must not end up in the result.
   (void)dup2(STDERR_FILENO, STDOUT_FILENO);
   pin(place.cpus);
   auto backend = open();

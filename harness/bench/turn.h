@@ -6,14 +6,14 @@
 
 namespace qconform::bench {
 
-/// What a child says when it has made ready.
+/// A child's answer once it has made ready.
 struct Readiness {
   bool ready = false;
   RunSetting setting;
 };
 
 /// A request is a number of seconds to take a turn for, or one of these.
-inline constexpr double kAskOutcome = -1;    ///< of the last run
+inline constexpr double kAskOutcome = -1;    ///< asks for the outcome of the last run
 inline constexpr double kAskReadiness = -2;  ///< the first request
 
 /// Pins itself, opens the backend and says hello. Then prepares and runs the case, and answers requests until

@@ -10,7 +10,7 @@
 
 namespace qconform::campaign {
 
-// Of what an aggregate holds; a report's parts are described by harness/forms/archive/report_archive.h.
+// Describe the parts of an aggregate; harness/forms/archive/report_archive.h describes those of a report.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByKey& failures, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByOperator& passing, const FieldRule& rule);

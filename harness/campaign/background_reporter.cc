@@ -10,7 +10,7 @@ namespace qconform::campaign {
 namespace {
 
 constexpr std::chrono::seconds kShortestPause(2);
-constexpr int kShare = 10;  ///< of the time, of which one part may be spent on reports
+constexpr int kShare = 10;  ///< the pause after a report, in times that the report took
 constexpr int kNice = 5;
 
 }  // namespace

@@ -25,15 +25,15 @@ inline constexpr std::size_t kMostNamed = 6;
 /// The defects that a symptom names; empty where none reproduces the case.
 [[nodiscard]] std::vector<std::string> defects_named_by(const std::string& symptom);
 
-/// For one block.
+/// Diagnoses the failures of one block.
 class BlockDiagnosis final : public Diagnoser {
  public:
-  // What it takes at most, for each backend and operator of a block.
-  static constexpr std::uint64_t kExaminedEarly = 64;       ///< failures of which each is examined, in early blocks
-  static constexpr std::uint64_t kExamined = 4;             ///< likewise in later ones
-  static constexpr std::uint64_t kExaminedAfterwards = 32;  ///< one in so many after that
-  static constexpr std::uint64_t kEarlyBlocks = 4;          ///< in which every passing case is sampled, too
-  static constexpr std::uint64_t kPassingTurn = 16;         ///< in later ones, one in so many
+  // Bounds on the work, for each backend and operator of a block.
+  static constexpr std::uint64_t kExaminedEarly = 64;       ///< failures that are examined each, in early blocks
+  static constexpr std::uint64_t kExamined = 4;             ///< failures that are examined each, in later blocks
+  static constexpr std::uint64_t kExaminedAfterwards = 32;  ///< after those, one failure in so many is examined
+  static constexpr std::uint64_t kEarlyBlocks = 4;          ///< blocks in which every passing case is sampled
+  static constexpr std::uint64_t kPassingTurn = 16;         ///< in later blocks, one passing case in so many is sampled
 
   explicit BlockDiagnosis(std::uint64_t block) : block_(block) {}
 

@@ -138,7 +138,7 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t
   Report report;
   QCONFORM_TRY(run_suites(sources, backends, campaign, report));
   for (const KnownContracts& known : options.contracts) {
-    // Of the contracts what contradicts them: the identity has the rest.
+    // The report gets the contradictions alone: the identity has the contracts themselves.
     auto& contracts = report.backends[known.backend].contracts;
     contracts.resize(known.models.size());
     check.write(known.backend, contracts);

@@ -14,10 +14,10 @@
 namespace qconform::campaign {
 
 struct BlockOptions {
-  CaseAt case_at;              ///< of the whole campaign: cases_of()
-  std::string suite = "fuzz";  ///< what its cases are called
+  CaseAt case_at;              ///< cases of the whole campaign: cases_of()
+  std::string suite = "fuzz";  ///< name of the suite in reports
   JudgeOptions judge;
-  std::vector<KnownContracts> contracts = {};  ///< what the backends take: held against each case
+  std::vector<KnownContracts> contracts = {};  ///< contracts of the backends: held against each case
   std::function<bool()> stop = {};             ///< asked before every case whether to end; may be empty
   std::function<void()> progress = {};         ///< called after every case; may be empty
 };
@@ -38,7 +38,7 @@ struct BlockResult {
 /// Bytes of a case's inputs.
 [[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
 
-/// The same of any cases, which count as block `number`. Their provenance tells them apart.
+/// Runs the cases of `source` as block `number`. Their provenance tells them apart.
 [[nodiscard]] Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                                   std::vector<std::unique_ptr<Backend>>& backends,
                                                   const BlockOptions& options);

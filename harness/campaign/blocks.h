@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kBlockCases = 512;
 struct Span {
   std::uint64_t first = 0;
   std::uint64_t blocks = 1;
-  std::uint64_t cases = kBlockCases;  ///< of each block
+  std::uint64_t cases = kBlockCases;  ///< cases of each block
 
   [[nodiscard]] bool is_whole() const { return cases == kBlockCases; }
   [[nodiscard]] bool is_valid() const;
@@ -80,7 +80,7 @@ class Blocks {
 
   [[nodiscard]] bool holds(const Span& span) const { return spans_.holds(span); }
   [[nodiscard]] const Spans<CampaignAggregate>& spans() const { return spans_; }
-  /// Of everything.
+  /// Adds up the aggregates of all blocks.
   [[nodiscard]] CampaignAggregate total() const;
 
  private:

@@ -22,7 +22,7 @@ struct ReportOptions {
   bool shrink = true;
   /// For explaining, and as many for shrinking: what is not looked at by then is undetermined, and not shrunk.
   double seconds = 120;
-  std::string suite = "fuzz";  ///< what the cases are called
+  std::string suite = "fuzz";  ///< name of the suite in reports
   /// Is told what is being done, "explaining failures of mine", before whatever takes long; may be empty.
   std::function<void(const std::string&)> progress = {};
 };

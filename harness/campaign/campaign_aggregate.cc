@@ -91,7 +91,7 @@ void add_worst(const std::vector<WorstElement>& from, std::vector<WorstElement>&
   if (to.size() > BackendResult::kWorstElements) to.resize(BackendResult::kWorstElements);
 }
 
-// Of one backend by model: how often cases contradicted it.
+// Adds up, for each model of one backend's contracts, how often cases contradicted the contract.
 void add_contracts(const std::vector<BackendContract>& from, std::vector<BackendContract>& to) {
   if (to.empty()) to.resize(from.size());
   for (std::size_t i = 0; i < from.size(); ++i) {

@@ -24,7 +24,7 @@ void describe_compactly(Archive& archive, const char* key, HazardCoverage& cover
 /// A failing case: it can be drawn again from its index.
 struct FailingCase {
   QC_DESCRIBED();
-  QC_FIELD(std::uint64_t, bytes, {}, "bytes");  ///< of its inputs
+  QC_FIELD(std::uint64_t, bytes, {}, "bytes");  ///< bytes of its inputs
   QC_FIELD(std::uint64_t, index, {}, "index");
   QC_FIELD(Verdict, verdict, {}, "verdict");
 
@@ -39,7 +39,7 @@ struct Failures {
   QC_DESCRIBED();
   QC_FIELD(std::uint64_t, cases, {}, "cases");
   QC_FIELD(FailingCase, smallest, {}, "smallest");  ///< by bytes, then by index
-  QC_FIELD(Sample, sample, {kSampled}, "sample");   ///< of those with values
+  QC_FIELD(Sample, sample, {kSampled}, "sample");   ///< sample of those with values
 
   void add(const Failures& other);
 };

@@ -38,29 +38,29 @@ struct CaseRow {
     QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong", .presence = Presence::omitted);
     /// As in FailureKey; empty where it does not fail.
     QC_FIELD(std::string, symptom, {}, "symptom", .presence = Presence::omitted);
-    QC_FIELD(std::string, waiver, {}, "waiver", .presence = Presence::omitted);  ///< likewise
-    QC_FIELD(std::string, reason, {}, "reason", .presence = Presence::omitted);  ///< where has_reason(verdict)
+    QC_FIELD(std::string, waiver, {}, "waiver", .presence = Presence::omitted);  ///< empty where it does not fail
+    QC_FIELD(std::string, reason, {}, "reason", .presence = Presence::omitted);  ///< present where has_reason(verdict)
   };
 
   QC_DESCRIBED();
   QC_FIELD(std::string, op_type, {}, "operator");
   QC_FIELD(std::vector<OfBackend>, backends, {}, "backends");  ///< in the campaign's order
 
-  /// What fails; empty where nothing does.
+  /// Returns a key for each backend on which the case fails; empty where it passes on all.
   [[nodiscard]] std::vector<FailureKey> failures() const;
 };
 
-/// Of the cases that fail on a backend with one symptom those with the smallest hashes of their index, and likewise of
-/// those of an operator that fail nowhere. What is among the smallest of all is among the smallest of any part, so
-/// that adding up is associative and commutative, and idempotent but for failing().
+/// Keeps a sample of rows: for each backend and symptom, the failing cases with the smallest hashes of their index, and
+/// for each operator, those that fail nowhere with the smallest. A case among the smallest of all is among the smallest
+/// of any part, so adding up is associative and commutative, and idempotent but for failing().
 class CaseRows {
  public:
-  static constexpr std::size_t kFailing = 16;  ///< of each backend, operator, symptom and waiver
-  static constexpr std::size_t kPassing = 32;  ///< of each operator
+  static constexpr std::size_t kFailing = 16;  ///< cases kept for each backend, operator, symptom and waiver
+  static constexpr std::size_t kPassing = 32;  ///< cases kept for each operator
 
-  /// Cases that are not in it yet.
+  /// Adds cases that are not in it yet.
   void add(std::map<std::uint64_t, CaseRow> rows);
-  /// Of other cases.
+  /// Adds rows of other cases.
   void add(const CaseRows& other);
 
   /// By index.
@@ -68,7 +68,7 @@ class CaseRows {
   /// Index of the first case of each failure, of all that were added.
   using Firsts = std::map<FailureKey, std::uint64_t>;
   [[nodiscard]] const Firsts& firsts() const { return firsts_; }
-  /// Cases that fail on some backend, likewise.
+  /// Number of cases that fail on some backend, of all that were added.
   [[nodiscard]] std::uint64_t failing() const { return failing_; }
 
   /// As rows(), firsts() and failing() gave it.

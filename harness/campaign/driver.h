@@ -22,8 +22,8 @@ struct DriverOptions {
   JournalStore::Take take = JournalStore::Take::anew;
   int jobs = 1;
   Identity identity;                   ///< without infos
-  std::optional<std::uint64_t> cases;  ///< of the whole campaign; absent: no end
-  std::optional<double> seconds;       ///< of this run; absent: no end
+  std::optional<std::uint64_t> cases;  ///< cases of the whole campaign; absent: no end
+  std::optional<double> seconds;       ///< seconds of this run; absent: no end
   OpenBackends open;
   BlockOptions block;
   std::function<bool()> interrupted;               ///< polled; true ends the run

@@ -30,7 +30,7 @@ struct Shard {
 /// Version of the journal's form: journals of another one are not read.
 void describe_journal_version(Archive& archive);
 
-/// What a backend takes, where its cases are made for that.
+/// The contracts of one backend: they say what it takes, and cases are made for that.
 struct KnownContracts {
   QC_DESCRIBED();
   QC_FIELD(std::size_t, backend, {}, "backend");  ///< its position
@@ -50,21 +50,21 @@ struct Identity {
   QC_FIELD(std::string, suite, {}, "suite", .presence = Presence::omitted);  ///< empty: fuzz
   QC_FIELD(std::uint64_t, block_cases, {}, "block_cases");
   QC_FIELD(std::vector<std::string>, backends, {}, "backends");  ///< as on the command line
-  QC_FIELD(std::vector<BackendInfo>, infos, {}, "infos");        ///< what they said of themselves
+  QC_FIELD(std::vector<BackendInfo>, infos, {}, "infos");        ///< the backends' own descriptions
   QC_FIELD(std::string, profile, {}, "profile");
-  QC_FIELD(std::string, profile_digest, {}, "profile_digest");  ///< of the file, where the profile is one
+  QC_FIELD(std::string, profile_digest, {}, "profile_digest");  ///< digest of the file, where the profile is one
   QC_FIELD(std::string, overflow, {}, "overflow");
   QC_FIELD(std::string, waivers, {}, "waivers");                ///< file; empty for none
-  QC_FIELD(std::string, waivers_digest, {}, "waivers_digest");  ///< of its bytes
+  QC_FIELD(std::string, waivers_digest, {}, "waivers_digest");  ///< digest of the file's bytes
   QC_FIELD(bool, explain, {true}, "explain");
-  /// What of the options about workers can change a verdict, as on the command line.
+  /// The options about workers that can change a verdict, as on the command line.
   QC_FIELD(std::string, sandbox, {}, "isolation");
   QC_FIELD(std::vector<KnownContracts>, contracts, {}, "contracts", .presence = Presence::omitted);
-  QC_FIELD(Shard, shard, {}, "shard");  ///< of the journal alone; merging does not look at it
+  QC_FIELD(Shard, shard, {}, "shard");  ///< shard of the journal alone; merging does not look at it
   /// The command line that runs the whole campaign, without what makes no difference; not compared.
   QC_FIELD(std::vector<std::string>, command, {}, "command");
 
-  /// What the cases are called.
+  /// Name of the suite that the cases are drawn from; "libfuzzer" where coverage guides.
   [[nodiscard]] std::string suite_name() const {
     return engine == "libfuzzer" ? engine : suite.empty() ? "fuzz" : suite;
   }

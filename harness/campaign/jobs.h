@@ -24,9 +24,9 @@ using OpenBackends = std::function<Result<std::vector<std::unique_ptr<Backend>>>
 struct JobMessage {
   enum class Kind : std::uint32_t { opened, failed, done, replaced };
   Kind kind = Kind::done;
-  Record record;                   ///< of a block that is done, or begun: span and aggregate
-  std::vector<BackendInfo> infos;  ///< of a job that opened its backends
-  std::string error;               ///< of a job that failed, or was replaced: why
+  Record record;                   ///< record of a block that is done, or begun: span and aggregate
+  std::vector<BackendInfo> infos;  ///< infos of a job that opened its backends
+  std::string error;               ///< reason why a job failed, or was replaced
 };
 
 class Jobs {

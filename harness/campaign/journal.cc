@@ -21,11 +21,11 @@
 namespace qconform::campaign {
 namespace {
 
-// Where a record begins, so that whole ones can be found behind damage.
+// Marks the beginning of a record, so that whole ones can be found behind damage.
 constexpr std::array<char, 8> kRecordMark{'\x89', 'Q', 'C', 'J', 'R', 'E', 'C', '\n'};
 constexpr std::uint64_t kMostPayload = std::uint64_t{256} << 20;
 
-// In front of the payload; all numbers little endian.
+// The head stands in front of the payload; all numbers are little endian.
 struct RecordHead {
   std::array<char, 8> mark = kRecordMark;
   std::uint32_t kind = 0;

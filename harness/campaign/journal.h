@@ -35,7 +35,7 @@ struct Record {
 
 /// A damaged range of a journal.
 struct JournalDamage {
-  std::uint64_t offset = 0;     ///< of the first byte that belongs to no complete record
+  std::uint64_t offset = 0;     ///< offset of the first byte that belongs to no complete record
   std::uint64_t bytes = 0;      ///< up to the next whole record, or to the end
   bool is_tail = false;         ///< nothing whole follows: a write that was cut short
   std::vector<Span> lost = {};  ///< spans that can still be read in it
@@ -52,7 +52,7 @@ class JournalReader {
 
   /// The next complete record; nullopt at the end. Skips damage and notes it.
   [[nodiscard]] Result<std::optional<Record>> next();
-  /// Where the record that next() gave begins.
+  /// Position at which the record that next() gave begins.
   [[nodiscard]] std::uint64_t position() const { return begin_; }
   /// The record at a position that position() gave.
   [[nodiscard]] Result<Record> at(std::uint64_t position);
@@ -89,7 +89,7 @@ class JournalWriter {
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
   [[nodiscard]] bool is_open() const { return file_ >= 0; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// What stands at its path now: the open file, nothing, or another file.
+  /// Says whether the open file still stands at its path (there), nothing does (gone), or another file (taken).
   enum class Place : std::uint8_t { there, gone, taken };
   [[nodiscard]] Place place() const;
   /// Truncates the file, behind the last complete record.

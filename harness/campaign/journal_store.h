@@ -41,8 +41,8 @@ class JournalStore {
   [[nodiscard]] Result<void> add(Record record);
   void note_run(const std::string& id, const CampaignRun& run);
   void note_progress(const ProgressPoint& progress);
-  /// Where the folder or the journal was removed meanwhile, makes both anew with all that is known, and says so in
-  /// `remark`. Errors: another file stands in its place; it cannot be written.
+  /// Makes what was added durable. If the folder or the journal was removed meanwhile, makes both anew with all that is
+  /// known, and says so in `remark`. Errors: another file stands in its place; it cannot be written.
   [[nodiscard]] Result<void> commit(std::string& remark);
   /// Closes the file in a forked child, which must not hold the lock on.
   void close() { journal_.close(); }

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where a span's record is.
+// Place of a span's record: the journal that holds it, and the position there.
 struct Place {
   std::size_t journal = 0;
   std::uint64_t position = 0;

@@ -11,7 +11,7 @@
 namespace qconform::campaign {
 
 struct Merged {
-  CampaignSnapshot snapshot;         ///< of the whole campaign
+  CampaignSnapshot snapshot;         ///< snapshot of the whole campaign
   std::vector<std::string> remarks;  ///< for the user: tails that were cut short
 };
 

@@ -1,4 +1,4 @@
-// What blocks found, added up: the same whoever ran them, however often, and in whichever order.
+// Findings of blocks add up to the same whoever ran the blocks, however often, and in whichever order.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -174,7 +174,7 @@ RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
   RC_ASSERT(merged({bc, parts[2], ab, parts[0], ab}, folder.path() / "again") == together);
 }
 
-// What decides a verdict has to agree, and the message says which option does not.
+// Options that decide a verdict have to agree, and the message says which one does not.
 TEST(Merge, RefusesAnotherCampaign) {
   const TemporaryFolder folder;
   write_journal(folder.path() / "a", {{0, 1, kBlockCases}});

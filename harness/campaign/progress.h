@@ -1,4 +1,4 @@
-// What the sum of a campaign's blocks says of its progress.
+// Progress of a campaign, from the sum of its blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace qconform::campaign {
 
 [[nodiscard]] Progress progress_of(const CampaignAggregate& sum);
 
-/// Kinds of failures that no waiver covers and whose symptom is known.
+/// Counts the kinds of failures that no waiver covers and whose symptom is known.
 [[nodiscard]] std::uint64_t kinds_of(const CampaignAggregate& sum);
-/// Adds them to `seen`; whether there were new ones.
+/// Adds the keys of those failures to `seen`; returns whether there were new ones.
 [[nodiscard]] bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen);
 
 }  // namespace qconform::campaign

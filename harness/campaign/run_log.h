@@ -19,7 +19,7 @@ class RunLog {
   /// Resumes the campaign in the store, if it is the same one, or starts it there. True where it resumes.
   [[nodiscard]] Result<bool> begin(const Identity& identity, int jobs, std::vector<std::string>& remarks);
 
-  /// Of this run, from begin() on.
+  /// Seconds that this run has taken since begin().
   [[nodiscard]] double seconds() const {
     return std::max(0.0, std::chrono::duration<double>(Clock::now() - start_).count());
   }
@@ -27,13 +27,13 @@ class RunLog {
   [[nodiscard]] const std::string& ended() const { return run_.ended; }
   [[nodiscard]] bool is_running() const { return run_.ended == "running"; }
   void end(const char* why) { run_.ended = why; }
-  /// Cases of this run.
+  /// Number of cases of this run.
   [[nodiscard]] std::uint64_t cases() const { return run_.cases; }
   void set_cases(std::uint64_t cases) { run_.cases = cases; }
 
   /// Whether to note progress again: more often early on, so that short campaigns have a curve too.
   [[nodiscard]] bool is_due() const { return seconds() >= next_note_; }
-  /// Where the campaign stands; its seconds are filled in. Made durable by JournalStore::commit().
+  /// Notes where the campaign stands, and fills in the point's seconds. JournalStore::commit() makes it durable.
   void note(ProgressPoint point);
 
  private:

@@ -1,5 +1,5 @@
-// What a campaign found over its blocks, in their order. Merging timelines is associative and commutative but for
-// seconds, and what comes out depends on the blocks alone: not on who ran them, or when.
+// The timeline of a campaign's findings over its blocks, in their order. Merging timelines is associative and
+// commutative but for seconds, and the result depends on the blocks alone: not on who ran them, or when.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace qconform::campaign {
 
-/// Neighbouring blocks are one group, of the smallest width at which no more than these groups hold any block. A wider
-/// part makes the whole as wide.
+/// Most groups of a timeline. Each holds neighbouring blocks; all have the smallest width at which this many groups
+/// hold every block. A wider part makes the whole as wide.
 inline constexpr std::size_t kMostGroups = 256;
 
 /// By hazard: index of the first case that reached it.

@@ -57,7 +57,7 @@ Sum sum_in_order(const Numbers& numbers, Of of) {
   return sum;
 }
 
-// Of parts that are added up first.
+// Adds the blocks up into three parts first, and then the parts.
 template <typename Sum, typename Of>
 Sum sum_of_parts(const Numbers& numbers, Of of) {
   std::vector<Sum> parts(3);

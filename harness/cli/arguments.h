@@ -26,7 +26,7 @@ void add_policy_options(CLI::App& command, PolicyOptions& options);
 
 struct WaiverOptions {
   std::string file;   ///< empty: none was named
-  std::string draft;  ///< where to write waivers for what is found; empty: nowhere
+  std::string draft;  ///< file to write waivers to for what is found; empty: none
 };
 
 void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::string& default_text);

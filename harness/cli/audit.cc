@@ -30,7 +30,7 @@ struct AuditCommand {
   bool json = false;
 };
 
-// Of all of them, where each knows.
+// Sums the sizes of all suites; nothing where one does not know its size.
 std::optional<std::uint64_t> size_of(const std::vector<std::unique_ptr<Suite>>& suites) {
   std::uint64_t sum = 0;
   for (const auto& suite : suites) {
@@ -59,7 +59,7 @@ Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy&
   return audits;
 }
 
-// What one suite did to one mutant, for its column: the number of the case that killed it first.
+// Shows one mutant's fate in the column of one suite: the number of the case that killed it first, or a word.
 std::string cell(const Mutant& mutant) {
   switch (mutant.fate()) {
     case Fate::killed: return report::with_thousands(mutant.first->at);

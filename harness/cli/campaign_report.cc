@@ -41,7 +41,7 @@ std::vector<BackendContract> with_contradictions(std::vector<BackendContract> co
   return contracts;
 }
 
-// What backends make of the campaign's first graphs, whichever machine computed them.
+// Adds the graphs that backends make of the campaign's first graphs, whichever machine computed them.
 void add_fusion(const campaign::ReportOptions& options, Report& report) {
   std::uint64_t cases = 0;
   for (const SuiteResult& suite : report.suites) cases += suite.cases;
@@ -76,7 +76,7 @@ Report campaign_report(const campaign::CampaignSnapshot& snapshot, std::vector<s
   report.times.total = 0;  // of the campaign, not of its jobs
   for (const CampaignRun& run : snapshot.result.runs) report.times.total += run.seconds;
   report.campaign = snapshot.result;
-  // What coverage guides has no blocks that another run would repeat.
+  // A campaign that coverage guides has no blocks that another run would repeat.
   if (!report.campaign->engine) {
     report.campaign->timeline = snapshot.aggregate.timeline;
     add_fusion(options, report);

@@ -13,10 +13,10 @@
 
 namespace qconform::cli {
 
-/// A report of nothing yet, of that campaign.
+/// Makes an empty report of that campaign.
 [[nodiscard]] Report new_campaign_report(const campaign::Identity& identity);
 
-/// The same with what the blocks found, findings explained and shrunk.
+/// Makes a report of the snapshot: what its blocks found, with findings explained and shrunk.
 [[nodiscard]] Report campaign_report(const campaign::CampaignSnapshot& snapshot,
                                      std::vector<std::unique_ptr<Backend>>& backends,
                                      const campaign::ReportOptions& options);
@@ -24,7 +24,7 @@ namespace qconform::cli {
 /// Writes findings and report.json, and removes what an earlier report of the folder had beyond these.
 [[nodiscard]] Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report);
 
-/// The same, and prints the summary as deliver() does; returns the exit code.
+/// Writes the report as write_campaign_report() does, and prints the summary as deliver() does; returns the exit code.
 [[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms,
                                            Report& report);
 

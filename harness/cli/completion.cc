@@ -103,7 +103,7 @@ std::string fish_script(const CommandModel& root) {
   return text;
 }
 
-// What zsh's _describe takes: names and what they are, in quotes.
+// Returns a name with its description in quotes, as zsh's _describe takes them.
 std::string zsh_described(const std::string& name, const std::string& description) {
   return " " + quoted(name + ":" + description);
 }

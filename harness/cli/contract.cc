@@ -1,4 +1,4 @@
-// What a backend takes, learnt by asking it.
+// The command that learns what a backend takes, by asking it.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What this qconform can do here, what it cannot, and what would change that.
+// The command that says what this qconform can do here, what it cannot, and what would change that.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -39,7 +39,7 @@ struct ExplainCommand {
   std::string model_file;
 };
 
-// Of the case that is shown.
+// Limits of shrinking the case that is shown.
 constexpr std::uint64_t kShrinkingRuns = 2000;
 constexpr double kShrinkingSeconds = 2;
 

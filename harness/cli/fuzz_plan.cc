@@ -26,7 +26,7 @@ std::uint64_t drawn_seed() {
   return device();  // 32 bits: short enough to type
 }
 
-// What is not given and the journal has.
+// Takes what no option gives from the journal of the campaign that is resumed.
 Result<void> take_from_journal(FuzzPlan& plan) {
   FuzzOptions& options = plan.options;
   const std::filesystem::path file = std::filesystem::path(options.out) / campaign::kJournalName;
@@ -109,7 +109,7 @@ Result<void> check_guided(FuzzOptions& options) {
   return {};
 }
 
-// What backends take is known of the cases of the suite fuzz alone.
+// Checks the suite, and turns contracts off for every suite but fuzz, the only one whose cases are made for them.
 Result<void> check_suite(FuzzOptions& options) {
   if (options.suite == "fuzz") options.suite.clear();
   if (options.suite.empty()) return {};

@@ -21,19 +21,19 @@ namespace qconform::cli {
 
 struct ShardOptions {
   std::string shard;        ///< "3/16"; empty: from the environment, or all of it
-  std::uint64_t count = 0;  ///< of shards, for JOB_COMPLETION_INDEX; 0: from JOB_COMPLETIONS
+  std::uint64_t count = 0;  ///< number of shards, for JOB_COMPLETION_INDEX; 0: from JOB_COMPLETIONS
 };
 
 void add_shard_options(CLI::App& command, ShardOptions& options);
 
-/// What is named; else the task of a Slurm job array (SLURM_ARRAY_TASK_ID), or the completion index of an Indexed
-/// Job of Kubernetes (JOB_COMPLETION_INDEX); else all.
+/// Returns the shard that the options name; else the task of a Slurm job array (SLURM_ARRAY_TASK_ID), or the completion
+/// index of an Indexed Job of Kubernetes (JOB_COMPLETION_INDEX); else the whole.
 [[nodiscard]] Result<campaign::Shard> chosen_shard(const ShardOptions& options);
 
 struct FuzzOptions {
   std::vector<std::string> backends;
   std::string engine = "seeded";
-  std::string suite;  ///< that the cases are drawn of; empty: fuzz
+  std::string suite;  ///< suite that the cases are drawn from; empty: fuzz
   std::string fuzz_target;
   std::string duration;
   std::optional<std::uint64_t> cases;
@@ -57,16 +57,16 @@ struct FuzzOptions {
 struct FuzzPlan {
   FuzzOptions options;
   campaign::JudgeOptions judge;
-  /// Of the campaign that is resumed, where no option says what backends take.
+  /// Contracts of the campaign that is resumed, where no option says what backends take.
   std::optional<std::vector<campaign::KnownContracts>> contracts;
-  std::optional<Waivers> waivers;        ///< what judge.waivers points to
-  std::optional<guided::Target> target;  ///< of a campaign that coverage guides
+  std::optional<Waivers> waivers;        ///< waivers that judge.waivers points to
+  std::optional<guided::Target> target;  ///< fuzz target of a campaign that coverage guides
   campaign::DriverOptions driver;        ///< without what it tells while it runs
 
   [[nodiscard]] campaign::ReportOptions report_options(const campaign::CaseAt& case_at) const;
 };
 
-/// Fills the plan from its options. What is not given and the journal has is taken from there.
+/// Fills the plan from its options, and takes what they do not give from the journal, where it has it.
 [[nodiscard]] Result<void> make_plan(FuzzPlan& plan);
 
 }  // namespace qconform::cli

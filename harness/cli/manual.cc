@@ -59,7 +59,7 @@ std::string synopsis(const CommandModel& command) {
   return text;
 }
 
-// What a footer says: an example and the exit codes, its lines kept.
+// Formats a command's footer (an example and the exit codes) as NOTES, and keeps its lines.
 std::string footer_lines(const std::string& footer) {
   return footer.empty() ? "" : ".SH NOTES\n.nf\n" + roff(footer) + "\n.fi\n";
 }

@@ -84,7 +84,7 @@ std::string painted(const Verdict& verdict, const report::Painter& paint) {
 
 namespace {
 
-// Of a text that others have written into it, the ends say what is wrong.
+// Cuts the middle out of a long message. Others may have written text into it; its ends say what is wrong.
 std::string without_middle(std::string text) {
   constexpr std::size_t kEnd = 600;
   if (text.size() > 2 * kEnd) text.replace(kEnd, text.size() - 2 * kEnd, " ... ");

@@ -1,4 +1,4 @@
-// What commands write to the terminal: text for people, documents for programs, progress.
+// Output of commands to the terminal: text for people, documents for programs, progress.
 #pragma once
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ void print_note(const std::string& text);
 /// A line on stderr that is rewritten in place, on a terminal only, from the first second on.
 class ProgressLine {
  public:
-  /// What to print where stderr is not a terminal.
+  /// Says what to print where stderr is not a terminal.
   enum class Elsewhere { nothing, a_line_each_minute };
 
   explicit ProgressLine(Elsewhere elsewhere = Elsewhere::nothing);
@@ -87,7 +87,7 @@ class ProgressLine {
 /// Shows texts as they are told, with the seconds, on `line`, which outlives it.
 [[nodiscard]] std::function<void(const std::string&)> told_on(ProgressLine& line);
 
-/// What learn_contracts() tells of a backend, on `line`, which outlives it.
+/// Shows the progress of learn_contracts() on a backend on `line`, which outlives it.
 [[nodiscard]] std::function<void(const std::string&, std::uint64_t)> contract_progress(ProgressLine& line,
                                                                                        std::string backend);
 

@@ -91,7 +91,8 @@ struct HtmlOptions {
   std::string out;
 };
 
-// What the gate says of the report against the baseline, with the waivers of the run; nothing where none is named.
+// Compares the report with the baseline as the gate does, with the waivers that the run was made with; empty where no
+// baseline is named.
 Result<std::string> comparison_of(const HtmlOptions& options) {
   if (options.compare.empty()) return std::string();
   gate::Side baseline{.file = options.compare, .report = {}};

@@ -17,10 +17,10 @@ void add_report_markdown(CLI::App& app, Action& action);
 void add_report_matrix(CLI::App& app, Action& action);
 void add_report_merge(CLI::App& app, Action& action);
 
-/// Of a document that a page shows, which a browser opens; the JSON of a whole campaign is far smaller.
+/// Largest document that a page shows. A browser has to open it; the JSON of a whole campaign is far smaller.
 inline constexpr std::int64_t kMostPageBytes = std::int64_t{256} << 20;
 
-/// Where a report is read from, and what is made of it goes.
+/// Options of commands that read a report and write something made of it.
 struct ReportFileOptions {
   std::string report;
   std::string out;  ///< empty: stdout

@@ -25,7 +25,7 @@ struct MergeOptions {
   ReportForms forms;
 };
 
-// Of a folder, or of a report in it, the journal beside the report.
+// Finds the journal in a folder, or beside a report; any other input is the journal itself.
 Result<fs::path> journal_of(const std::string& input) {
   const fs::path path(input);
   std::error_code error;

@@ -20,7 +20,7 @@ struct ReportForms {
   std::string junit;     ///< files; empty: not written
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;
-  std::string commit;  ///< of the code under test; empty: what current_environment() found
+  std::string commit;  ///< commit of the code under test; empty: what current_environment() found
 };
 
 void add_form_options(CLI::App& command, ReportForms& forms);
@@ -38,7 +38,7 @@ void add_form_options(CLI::App& command, ReportForms& forms);
 void print_headline(const Report& report, bool json);
 
 struct WrittenReport {
-  std::string text;  ///< of report.json
+  std::string text;  ///< text of report.json
   std::filesystem::path json;
   std::optional<std::filesystem::path> page{};  ///< where this build has one
 };

@@ -17,13 +17,13 @@ namespace {
 
 constexpr ForkLimits kLimits{.cpu_seconds = 120, .address_space = std::uint64_t{64} << 30};
 
-// What crosses from the process that asks.
+// Answer of the process that asks a backend for its rewritten graphs.
 struct Rewritings {
   using Graphs = std::map<std::string, CaseGraph>;
 
   QC_DESCRIBED();
   QC_FIELD(FusionCounts, counts, {}, "counts");
-  QC_FIELD(Graphs, findings, {}, "findings");  ///< of the examples, by the finding's id
+  QC_FIELD(Graphs, findings, {}, "findings");  ///< rewritten examples of findings, by the finding's id
 };
 
 std::string full_name(const std::string& domain, const std::string& op_type) {
@@ -156,7 +156,7 @@ Result<std::string> ask(const std::string& backend_name, std::span<const Asked> 
   return to_cbor(result);
 }
 
-// Where the process dies, both halves are asked again, so that one graph alone is lost.
+// Asks in a process of its own. If that dies, asks for both halves again, so that one graph alone is lost.
 void ask_in_processes(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy,
                       Rewritings& told) {
   if (graphs.empty()) return;
@@ -176,7 +176,7 @@ void ask_in_processes(const std::string& backend_name, std::span<const Asked> gr
   told.findings.merge(read->findings);
 }
 
-// What is not here, or is served elsewhere, shows nothing.
+// Process backends, plugins, and backends on another processor cannot show their graphs.
 bool can_be_asked(const BackendInfo& info) {
   return info.kind != "process" && info.kind != "plugin" && info.on_command_line().find('[') == std::string::npos;
 }

@@ -1,4 +1,4 @@
-// What backends made of the graphs of a run before they computed them: how many units they fused, and into what.
+// Graphs that backends made of those of a run before they computed them: how many units they fused, and into what.
 #pragma once
 
 #include <cstddef>

@@ -27,12 +27,12 @@ void add_cpu_option(CLI::App& command, SandboxOptions& options);
 void add_valid_only_option(CLI::App& command, SandboxOptions& options);
 void add_sandbox_options(CLI::App& command, SandboxOptions& options);
 
-/// For the program of another processor, which is this machine's own affair.
+/// Adds the option that names the program for the other processor, which is this machine's own affair.
 void add_arm64_option(CLI::App& command, SandboxOptions& options);
 
-/// What of the options can change a verdict, as they are written on a command line.
+/// Writes the options that can change a verdict, as on a command line.
 [[nodiscard]] std::string sandbox_text(const SandboxOptions& options);
-/// The same back; other text leaves the options as they are by default.
+/// Reads the options that sandbox_text() wrote; other text leaves them at their defaults.
 [[nodiscard]] SandboxOptions sandbox_from(const std::string& text);
 
 [[nodiscard]] Result<backend::SandboxPolicy> chosen_sandbox(const SandboxOptions& options);

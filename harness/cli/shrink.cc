@@ -31,7 +31,7 @@ struct ShrinkOptions {
   bool json = false;
 };
 
-// What the backend may take to tell the cause, before anything is made smaller.
+// Seconds that the backend may take while the cause is looked for, before anything is made smaller.
 constexpr double kExplanationSeconds = 1.5;
 
 // Beside the case: F1.json gives F1.shrunk.json, the folder F1/ too.

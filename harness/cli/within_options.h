@@ -13,9 +13,9 @@ namespace qconform::cli {
 
 struct WithinOptions {
   bool within = true;  ///< cases for what each backend takes, beside those for everything
-  std::string only;    ///< what that is, in place of what is learnt; may be empty
+  std::string only;    ///< contracts in place of learnt ones; may be empty
   bool cached = true;  ///< solved arrays are kept
-  std::string cache;   ///< where; empty: sweep::usual_array_folder()
+  std::string cache;   ///< folder of solved arrays; empty: sweep::usual_array_folder()
 };
 
 /// `within`: what --no-within leaves out.
@@ -27,7 +27,7 @@ void keep_arrays(const WithinOptions& options);
 /// Whether a backend may take less than the reference does: a library, a plugin or a process.
 [[nodiscard]] bool is_foreign(const Backend& backend);
 
-/// What is stated, or else learnt.
+/// Returns the contracts that --only states, or else learns them by asking the backend.
 [[nodiscard]] Result<Contracts> contracts_of(const WithinOptions& options, Backend& backend, std::uint64_t seed,
                                              const ContractProgress& progress = {});
 

@@ -11,7 +11,7 @@
 
 namespace qconform {
 
-/// What the file holds.
+/// Returns the contents of an admissible.json.
 [[nodiscard]] std::string admissible_text(const Case& test_case, const Policy& policy);
 
 /// Writes test_data_set_0/admissible.json into a folder that write_case() has written.

@@ -82,7 +82,7 @@ std::string replay_note(const Finding& finding) {
                      summary_of(finding.example), finding.replay);
 }
 
-// What opens the finding's backend again.
+// Returns the name that opens the finding's backend again.
 const std::string& opened_by(const Report& report, const Finding& finding) {
   const auto found = std::find_if(report.backends.begin(), report.backends.end(),
                                   [&](const BackendResult& backend) { return backend.info.name == finding.backend; });

@@ -1,4 +1,4 @@
-// What a backend takes, learnt by asking it, and the suite that is made for that.
+// The contracts of a backend: what it takes, learnt by asking it, and the suites that are made for that.
 #pragma once
 
 #include <cstdint>
@@ -63,10 +63,10 @@ class ContractCheck {
   void add(std::size_t backend, const Contracts& contracts);
   [[nodiscard]] bool is_empty() const { return backends_.empty(); }
 
-  /// A case, and what it came to in the order of the backends. Only those that are expected to be valid count.
+  /// Notes a case and its results, in the order of the backends. Only cases that are expected to be valid count.
   void judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results);
 
-  /// What contradicts each contract, into those of a backend.
+  /// Writes the contradictions of each contract of the backend into `contracts`.
   void write(std::size_t backend, std::vector<BackendContract>& contracts) const;
 
  private:

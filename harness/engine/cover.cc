@@ -63,7 +63,7 @@ class CoverSearch {
     }
   }
 
-  // Of the cases kept so far, those that are needed: the one that adds most first, of equals the smallest.
+  // Writes those of the kept cases that are needed: the one that adds most first, of equals the smallest.
   void write_needed(CoverResult& result) const {
     std::map<std::uint32_t, std::size_t> kills_left;
     for (const Kept& kept : kept_) {

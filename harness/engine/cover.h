@@ -21,7 +21,7 @@
 namespace qconform {
 
 struct CoverOptions {
-  std::uint64_t seed = 1;        ///< of what is drawn
+  std::uint64_t seed = 1;        ///< seed of what is drawn
   std::uint64_t tries = 20'000;  ///< cases drawn at most
   /// Numbers of the mutants that a case kills, but for `settled` ones; empty: cases are chosen by edges alone.
   std::function<std::vector<std::uint32_t>(const Case&, const std::set<std::uint32_t>& settled)> kills = {};

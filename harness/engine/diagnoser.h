@@ -55,7 +55,7 @@ class Diagnoser {
     return {};
   }
 
-  /// What is known of the failures with that signature, once they are settled.
+  /// Returns the diagnosis of the failures with that signature, once they are settled.
   [[nodiscard]] virtual std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                            const std::string& signature) const = 0;
 };

@@ -22,11 +22,11 @@ struct ElementMapLimits {
   std::int64_t input = 8192;   ///< elements of each input
 };
 
-/// What all maps of a report may cost; later findings have none.
+/// Bounds on all maps of a report together; findings that come after these are spent have none.
 struct ElementMapsLimits {
-  ElementMapLimits example;                                  ///< of the shrunk case
-  ElementMapLimits original{.output = 1024, .input = 4096};  ///< of the case as it was met
-  ElementMapLimits further{.output = 4096, .input = 4096};   ///< of the case with the clearest pattern
+  ElementMapLimits example;                                  ///< bounds for the shrunk case
+  ElementMapLimits original{.output = 1024, .input = 4096};  ///< bounds for the case as it was met
+  ElementMapLimits further{.output = 4096, .input = 4096};   ///< bounds for the case with the clearest pattern
   std::int64_t values = 400'000;                             ///< elements in all maps together
   double seconds = 20;
 };

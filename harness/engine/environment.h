@@ -1,4 +1,4 @@
-// Where a run took place.
+// The environment in which a run takes place.
 #pragma once
 
 #include "harness/report/report.h"

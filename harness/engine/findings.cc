@@ -27,7 +27,7 @@ bool is_better_example(const Case& other, const Case& example) {
   return size_of(other) < size_of(example);
 }
 
-// Of outputs that an element map shows whole.
+// Bounds on a representative case: an element map shows an output of this size whole.
 constexpr std::uint64_t kMostElements = 4096;
 constexpr std::size_t kMostInputBytes = std::size_t{64} << 10;
 

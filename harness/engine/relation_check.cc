@@ -232,7 +232,7 @@ RelationCheck check_relation(const relations::Relation& relation, const relation
       outputs.push_back(std::move(*formed.tensor));
       continue;
     }
-    // What another level does with the case is told with this backend's.
+    // Whatever failure another level has contradicts this backend's answer, and is told with its findings.
     const bool contradicts = application.on_siblings || is_refusal(formed.verdict.kind);
     if (!relation.compares_refusals || !contradicts) return without_output(derived, std::move(formed.verdict));
     return broken_by_refusal(

@@ -15,9 +15,9 @@
 
 namespace qconform {
 
-/// What a backend did with a case, judged without the right answer.
+/// A backend's output for a case, judged without the right answer.
 struct FormedOutput {
-  std::optional<Tensor> tensor;  ///< of the right type and shape, written within bounds; of several outputs the first
+  std::optional<Tensor> tensor;  ///< has the right type and shape, within bounds; the first of several outputs
   Verdict verdict;               ///< pass with a tensor; otherwise why there is none
 };
 
@@ -34,7 +34,7 @@ enum class RelationOutcome : std::uint8_t {
 
 struct RelationCheck {
   RelationOutcome outcome = RelationOutcome::held;
-  /// Of kind inconsistent, with the relation's id as its rule, when broken.
+  /// When the relation is broken, the verdict is inconsistent, with the relation's id as its rule.
   Verdict verdict;
   /// The derived cases that take part in the contradiction; the one that failed; otherwise empty.
   std::vector<Case> derived;
@@ -49,8 +49,8 @@ struct RelationCheck {
                                            const Tensor& base_output, Backend& backend, GuardedOutput& output,
                                            const Policy& policy, std::span<Backend* const> siblings = {});
 
-/// The same where the backend refused the subject's case: broken where the relation compares refusals and a derived
-/// case has an output. `refusal` says why it was refused.
+/// Checks a relation where the backend refused the subject's case: broken where the relation compares refusals and a
+/// derived case has an output. `refusal` says why it was refused.
 [[nodiscard]] RelationCheck check_refusal(const relations::Relation& relation, const relations::Subject& subject,
                                           const Verdict& refusal, Backend& backend, GuardedOutput& output,
                                           std::span<Backend* const> siblings = {});

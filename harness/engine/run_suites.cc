@@ -135,7 +135,7 @@ class SuiteRunner {
     stopwatch_.lap(report_.times.diagnose);
   }
 
-  // Of its backend.
+  // Returns the position of the finding's backend.
   [[nodiscard]] std::size_t position_of(const Finding& finding) const {
     const auto backend = std::find_if(backends_.begin(), backends_.end(),
                                       [&](const auto& candidate) { return candidate->info().name == finding.backend; });
@@ -213,7 +213,8 @@ class SuiteRunner {
     return outcome;
   }
 
-  // Where every backend refuses the case, the reference does not run: only the right to refuse is judged.
+  // Returns what is expected of a case. If every backend refuses it, the reference does not run: only the right to
+  // refuse is judged.
   Expected expected_of(const Case& test_case) {
     const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
     const bool has_answers = !test_case.recorded_outputs.empty() || test_case.defect.has_value();
@@ -426,7 +427,7 @@ class SuiteRunner {
   std::size_t depth_ = 1;             ///< how many there may be
   std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
   HangWatch hangs_;
-  std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
+  std::vector<std::optional<Outcome>> outcomes_;  ///< outcomes of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by hazard.
   std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
   bool is_model_ = false;                                 ///< the suite is one of a whole model

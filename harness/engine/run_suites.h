@@ -43,7 +43,7 @@ struct SuiteRunOptions {
   Policy policy;
   std::function<void(const Progress&)> progress = {};  ///< called after every case; may be empty
   std::function<bool()> stop = {};                     ///< asked before every case whether to end; may be empty
-  const Waivers* waivers = nullptr;                    ///< what may fail; null: nothing
+  const Waivers* waivers = nullptr;                    ///< waivers of what may fail; null: nothing may
   WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
   Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
   std::optional<std::uint64_t> fail_fast = {};         ///< ends at so many failing verdicts that no waiver covers

@@ -74,7 +74,7 @@ bool has_form_of(const Tensor& got, const Lowered& right) {
   return got.type == right.output_type() && got.shape == right.output_shape();
 }
 
-// What a waiver says that the backend computes, for one case.
+// The answers that a waiver says the backend gives, for one case.
 class Explanation {
  public:
   Explanation(const Waiver& waiver, const Case& test_case)

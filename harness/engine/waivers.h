@@ -45,10 +45,10 @@ struct WaivedCase {
 
 /// One part of a case that a backend takes to be another than stated.
 struct Replacement {
-  std::string name;                    ///< of an attribute, or of an input by ONNX's name
+  std::string name;                    ///< name of an attribute, or of an input by ONNX's name
   std::optional<std::size_t> input;    ///< its position; nullopt for an attribute
-  std::optional<std::int64_t> filled;  ///< of an input: all elements have this value; absent: the first's
-  std::optional<std::string> text;     ///< of an attribute that is there: its value; absent: there is none
+  std::optional<std::int64_t> filled;  ///< value of all elements of an input; absent: the first element's
+  std::optional<std::string> text;     ///< value of an attribute that is there; absent: there is none
 };
 
 struct Waiver {
@@ -66,7 +66,7 @@ struct Waiver {
   std::optional<std::string> detail;    ///< the verdict's whole detail, where that tells defects apart
   std::vector<std::string> cpus;        ///< cpu_level()s that it is for, and no others; empty: all
   std::string reason;
-  std::string reference;               ///< where the discrepancy is described
+  std::string reference;               ///< place that describes the discrepancy
   std::optional<std::string> expires;  ///< "2027-01-31": the last day, UTC
 };
 
@@ -82,7 +82,7 @@ class Waivers {
  public:
   /// Reads strictly; an error's field is the JSON path. `today` is "2026-11-30".
   [[nodiscard]] static Result<Waivers> parse(std::string_view text, std::string today);
-  /// The same from a file, today.
+  /// Reads a file as parse() does, as of today.
   [[nodiscard]] static Result<Waivers> load(const std::filesystem::path& file);
 
   /// The first waiver that covers a failing verdict, or null.

@@ -103,7 +103,7 @@ TEST_F(CorpusSuiteTest, LeavesUnknownOperatorsAside) {
                                      ::testing::Pair("unknown operator: com.example::ConvInteger", 1)));
 }
 
-// Where one case is asked for, it cannot be left aside.
+// A case that is asked for by itself cannot be left aside.
 TEST_F(CorpusSuiteTest, ASingleCaseOfAnUnknownOperatorIsRefused) {
   const Case unknown = ConvIntegerBuilder().id("float").op_type("Conv").domain("com.example").build();
   ASSERT_TRUE(save_cases(root_ / "f.json", std::span(&unknown, 1)));

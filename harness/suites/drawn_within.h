@@ -12,7 +12,7 @@
 
 namespace qconform {
 
-/// Of the suites `directed within` and `random within`, at most.
+/// Most cases of the suites `directed within` and `random within`.
 inline constexpr std::uint64_t kDirectedWithin = 1000;
 inline constexpr std::uint64_t kRandomWithin = 1000;
 

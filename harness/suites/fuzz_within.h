@@ -1,4 +1,4 @@
-// What `qconform fuzz` draws for backends that take less than everything.
+// Draws the cases of `qconform fuzz` for backends that take less than everything.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline constexpr std::uint64_t kFuzzTurn = 512;
 
 class FuzzWithin {
  public:
-  /// Of each of the backends: what is taken of each of sweep::plans(), in their order. Contracts that take nothing or
-  /// everything add nothing, and equal ones count once.
+  /// `contracts`: for each backend, what it takes of each of sweep::plans(), in their order. Contracts that take
+  /// nothing or everything add nothing, and equal ones count once.
   explicit FuzzWithin(const std::vector<std::vector<sweep::Contract>>& contracts);
 
   /// Case `index` of `seed`: depends on nothing else but the contracts. Of four turns three lie inside the contracts,

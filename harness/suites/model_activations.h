@@ -1,4 +1,4 @@
-// What goes into a whole model, and the values that reach its quantized nodes when it runs.
+// Inputs of a whole model, and the values that reach its quantized nodes when it runs.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ActivationOptions {
   std::vector<std::filesystem::path> files = {};  ///< with the inputs; without any, they are drawn from the seed
   std::uint64_t seed = 1;
   std::set<std::string> also = {};              ///< further values of the outermost graph that are wanted
-  std::uint64_t memory = limits::kModelMemory;  ///< of the process in which the model runs
+  std::uint64_t memory = limits::kModelMemory;  ///< memory of the process in which the model runs
 };
 
 /// Runs the model in the offered runtime, in a process of its own. `scope` holds what is known of the model's graph.
@@ -52,9 +52,9 @@ namespace qconform {
 [[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
                                                      std::span<const std::filesystem::path> files);
 
-/// The same drawn from the seed: float, float16 and bfloat16 within [-2, 2], 8-bit integers from all values, wider ones
-/// from 0 to 9. An unknown first dimension is `first_dimension`. Errors: other types, other unknown dimensions, what
-/// exceeds limits.h.
+/// Draws the model's inputs from the seed: float, float16 and bfloat16 within [-2, 2], 8-bit integers from all values,
+/// wider ones from 0 to 9. An unknown first dimension is `first_dimension`. Errors: other types, other unknown
+/// dimensions, what exceeds limits.h.
 [[nodiscard]] Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
                                                      std::int64_t first_dimension = kAssumedBatch);
 

@@ -1,4 +1,4 @@
-// What goes into a model and what comes out of it, with a runtime that says what it is told to say.
+// Values that go into a model and come out of it, with a runtime that says what it is told to say.
 #include "harness/suites/model_activations.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is drawn for inputs that a model does not hold.
+// Data that are drawn for inputs that a model does not hold.
 #include "harness/suites/model_node.h"
 
 #include <gmock/gmock.h>

@@ -114,7 +114,7 @@ class UnitFinder {
     }
   }
 
-  // What dequantizes constants belongs to the node that reads it.
+  // Adds the nodes that dequantize constants for `reader`: they belong to it.
   void add_weights_of(int reader, std::set<int>& nodes) const {
     for (const std::string& name : graph_.node(reader).input()) {
       const int node = producer_of(name);

@@ -26,9 +26,9 @@ class ModelProto;
 namespace qconform {
 
 struct ModelUnit {
-  std::string name;                  ///< of the node that QuantizeLinear reads, or its operator
+  std::string name;                  ///< name of the node that QuantizeLinear reads, or its operator
   std::size_t quantize = 0;          ///< the QuantizeLinear, as a position in the graph
-  std::vector<std::size_t> nodes;    ///< likewise, all of them ascending
+  std::vector<std::size_t> nodes;    ///< positions of all its nodes, ascending
   std::vector<std::string> fed;      ///< values that no node of them computes and that are no constants
   std::vector<std::string> outputs;  ///< QuantizeLinear's, and others that only nodes outside read
 };
@@ -37,7 +37,7 @@ struct ModelUnit {
 /// taken along, the nearest ones first; they belong to operators that graphs are judged with.
 [[nodiscard]] std::vector<ModelUnit> units_of(const GraphScope& scope, std::size_t context);
 
-/// What goes into the units and comes out of them.
+/// Returns the names of the values that go into the units and come out of them.
 [[nodiscard]] std::set<std::string> values_around(const std::vector<ModelUnit>& units);
 
 /// The case: constants come from the model, what is fed and the recorded outputs from `computed`. Quantized data that

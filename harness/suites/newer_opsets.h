@@ -25,7 +25,7 @@ class NewerOpsets {
   std::map<std::string, std::int64_t> versions_;  ///< by operator
 };
 
-/// The same source, whose cases are counted on their way. `newer` must outlive it.
+/// Wraps a source so that its cases are counted on their way. `newer` must outlive it.
 [[nodiscard]] std::unique_ptr<Suite> counted(std::unique_ptr<Suite> source, NewerOpsets& newer);
 
 }  // namespace qconform

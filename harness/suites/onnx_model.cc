@@ -123,7 +123,7 @@ Result<std::unique_ptr<OnnxModelSuite>> OnnxModelSuite::open(const std::filesyst
   return suite;
 }
 
-// Where the process ended without a word, memory was short for the word too.
+// Says why the reader failed. A process that ended without a word had too little memory for the word too.
 tl::unexpected<Error> OnnxModelSuite::fault_of(const Error& error) {
   at_end_ = true;
   const int status = process_.end();

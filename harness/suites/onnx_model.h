@@ -21,7 +21,7 @@ namespace qconform {
 /// Ends the message on a model that takes too much.
 inline constexpr const char* kMoreMemory = "; --model-memory gives it more";
 
-/// Where the activations of a model come from.
+/// Options of a model's suite: the source of its activations, its context, and bounds.
 struct ModelOptions {
   enum class Activations : std::uint8_t {
     drawn,     ///< from the seed, for each node by itself
@@ -68,7 +68,7 @@ class OnnxModelSuite final : public Suite {
 
   /// "model:FILE", with the origin of computed activations behind it.
   [[nodiscard]] std::string name() const override { return name_; }
-  /// Where the activations come from, in words.
+  /// Source of the activations, in words.
   [[nodiscard]] const std::string& origin() const { return origin_; }
   [[nodiscard]] Result<std::optional<Case>> next() override;
   /// Single nodes and units; some may yet be skipped.

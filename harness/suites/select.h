@@ -19,8 +19,8 @@ namespace qconform {
 
 struct SuiteOptions {
   std::uint64_t seed = 1;
-  std::optional<std::uint64_t> cases;  ///< of suites that take a number of cases; absent: each its own
-  std::size_t context = 0;             ///< of model:FILE: nodes that each unit takes along, before it and behind it
+  std::optional<std::uint64_t> cases;  ///< cases of suites that take a number of them; absent: each its own
+  std::size_t context = 0;             ///< nodes that each unit of model:FILE takes along, before it and behind it
   std::uint64_t model_mebibytes = limits::kModelMemory >> 20;  ///< that reading a model, and running it, may take
   /// Told what is being done while a model is read and run, again and again.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
@@ -53,11 +53,11 @@ struct SuiteInfo {
 /// does not know.
 [[nodiscard]] Result<Case> load_single_case(const std::filesystem::path& path);
 
-/// Where a program that is not qconform itself has the corpus. Before the first corpus_folder().
+/// Offers the corpus of a program that is not qconform itself. Call it before the first corpus_folder().
 void offer_corpus(std::filesystem::path folder);
 
-/// Where the corpus lies: $QCONFORM_CORPUS, else what was offered, else beside the installed program, else in the
-/// source tree.
+/// Returns the folder of the corpus: $QCONFORM_CORPUS, else the one that was offered, else the one beside the installed
+/// program, else the one in the source tree.
 [[nodiscard]] std::filesystem::path corpus_folder();
 
 }  // namespace qconform

@@ -1,4 +1,4 @@
-// What a campaign's blocks add up to, to compare.
+// Encodes the sum of a campaign's blocks, to compare it with others.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace qconform::testing {
 
-/// All but the times, as bytes.
+/// Encodes all but the times.
 inline std::string bytes_without_times(campaign::CampaignAggregate aggregate) {
   aggregate.times = {};
   for (BackendResult& backend : aggregate.backends) backend.seconds = 0;

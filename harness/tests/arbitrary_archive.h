@@ -11,8 +11,8 @@ namespace qconform::testing {
 /// Bytes that are not UTF-8 reach a report too: in what a backend prints, say. JSON cannot keep them.
 enum class Texts : std::uint8_t { bytes, unicode };
 
-/// Texts with markup and control characters among them; lists of up to three elements; numbers in their rules' ranges.
-/// What holds between members is left to the caller.
+/// Invents texts with markup and control characters among them, lists of up to three elements, and numbers in their
+/// rules' ranges. The caller has to see to what holds between members.
 class ArbitraryArchive final : public Archive {
  public:
   explicit ArbitraryArchive(Texts texts) : texts_(texts) {}

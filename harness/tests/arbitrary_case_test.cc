@@ -18,7 +18,7 @@ struct Counterexample {
   Case smallest;
 };
 
-// What a check of a property that is false where `fails` holds would end with.
+// Returns the counterexample that a check would end with, of a property that is false where `fails` holds.
 Counterexample counterexample_of(const std::function<bool(const Case&)>& fails) {
   const rc::Gen<Case> cases = testing::arbitrary_case();
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {

@@ -414,7 +414,7 @@ void constant(Draft& d) {
   }
 }
 
-// Of bytes, with or without zero points; per row or column some of them.
+// Draws a product of matrices of bytes, with or without zero points; some of these are per row or column.
 void matmul_integer(Draft& d) {
   const List a{d.between(1, 4), d.between(1, 4)};
   const List b{a[1], d.between(1, 4)};

@@ -176,7 +176,7 @@ class Check {
   }
 
  private:
-  // Of int32 the float32 that it is rounded to (rule Q6).
+  // Returns an element of a float32 tensor, or the float32 that one of an int32 tensor is rounded to (rule Q6).
   static std::optional<float> float_value(const Tensor& tensor, std::int64_t index) {
     if (tensor.type == ElementType::float32) return float_at(tensor, index);
     if (tensor.type == ElementType::int32) return oracle::rn32(mpq_class(integer_at(tensor, index)));

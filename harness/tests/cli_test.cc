@@ -63,7 +63,7 @@ TEST(Run, TellsInWhichArithmeticAllWrongValuesAreRight) {
   }
 }
 
-// What fails beside that is not passed over.
+// A backend that also fails in another way conforms in no terms.
 TEST(Run, DoesNotConformInAnyTermsWhereSomethingElseFails) {
   const TemporaryFolder folder;
   const auto result =
@@ -452,7 +452,7 @@ TEST(List, SaysWhatThereIs) {
               HasSubstr("plugin row 2; channels-last, units"));
 }
 
-// What is exported reads back as the same cases, in every form.
+// Exported files of every form read back as the same cases.
 TEST(Export, WritesWhatTheSuiteHolds) {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder.path() / name).string(); };

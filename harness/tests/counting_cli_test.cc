@@ -1,4 +1,4 @@
-// What is said of a backend that computes little or nothing: counted, concluded, shown.
+// Commands count a backend that computes little or nothing, draw their conclusion, and show it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

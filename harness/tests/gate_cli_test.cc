@@ -31,7 +31,7 @@ Report renamed(Report report) {
   return report;
 }
 
-// What a run of the backend reports of the first cases of a suite.
+// Runs the backend on the first cases of a suite and returns the report.
 Report run_of(const std::string& backend, std::uint64_t cases = kCases, std::uint64_t seed = 1,
               const std::string& suite = "random") {
   const Policy policy;
@@ -49,7 +49,7 @@ Report run_of(const std::string& backend, std::uint64_t cases = kCases, std::uin
   return renamed(std::move(report));
 }
 
-// The same of a library on rows of ConvInteger, where it goes wrong at one.
+// Runs a library on rows of ConvInteger, where it goes wrong at one, and returns the report.
 Report rows_of(const std::string& backend) {
   const bool is_plugin = backend != "scalar";
   auto selected = backend::select(is_plugin ? "plugin:" QCONFORM_PLUGINS "/" + backend + ".so" : backend,

@@ -63,7 +63,7 @@ TEST_F(GraphCommands, ExportsOfEveryFormatComeBack) {
   EXPECT_EQ(models, 12U);
 }
 
-// The same cases however many processes run them and however often they are interrupted, and by shards.
+// A campaign has the same cases however many processes run it, however often they are interrupted, and by shards.
 TEST_F(GraphCommands, CampaignsAreResumedAndMerged) {
   const std::string fuzz = "fuzz --suite graphs --backend fused --seed 3 --cases 1024 ";
   const auto whole = qconform(fuzz + "--jobs 2 --out " + out("whole"));

@@ -26,7 +26,7 @@ class HostileText : public ::testing::Test {
     return read ? *read : "";
   }
 
-  // What the command prints, which must be harmless.
+  // Runs a command and expects that what it prints is harmless.
   std::string run(const std::string& arguments, const std::string& environment = {}) {
     const ProgramResult result = run_program(QCONFORM_PROGRAM, arguments, environment);
     EXPECT_NE(result.exit_code, 2) << arguments << "\n" << shown_lines(result.output);
@@ -95,7 +95,7 @@ TEST(Colours, FollowTheEnvironment) {
   EXPECT_EQ(run_program(QCONFORM_PROGRAM, list, "COLUMNS=40").output, run_program(QCONFORM_PROGRAM, list).output);
 }
 
-// What a line shows at last: a progress line is rewritten.
+// Returns the text that a line shows at last: a progress line is rewritten.
 std::string_view last_state(std::string_view line) {
   while (line.ends_with('\r')) line.remove_suffix(1);
   const std::size_t begin = line.rfind("\r\x1b[K");

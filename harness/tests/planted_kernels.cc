@@ -98,8 +98,8 @@ std::vector<std::int32_t> raw_window(const ConvolutionOperands& o, const std::by
   return window;
 }
 
-// What a VPMADDUBSW kernel loses: raw products of neighbouring taps are added in pairs that saturate
-// to int16. The zero-point terms are right.
+// Returns the loss of a VPMADDUBSW kernel: it adds raw products of neighbouring taps in pairs that saturate to int16.
+// The zero-point terms are right.
 std::int64_t saturation_loss(const ConvolutionOperands& o, const std::vector<std::int32_t>& window,
                              const std::byte* w) {
   std::int64_t loss = 0;

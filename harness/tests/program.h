@@ -15,7 +15,7 @@ struct ProgramResult {
 [[nodiscard]] ProgramResult run_program(const std::string& program, const std::string& arguments,
                                         const std::string& environment = {});
 
-/// The same on a terminal so many columns wide: lines end with "\r\n" there.
+/// Runs the program on a terminal of `columns` columns: lines end with "\r\n" there.
 [[nodiscard]] ProgramResult run_in_terminal(const std::string& program, const std::string& arguments, int columns,
                                             const std::string& environment = {});
 

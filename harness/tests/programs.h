@@ -12,7 +12,7 @@ inline ProgramResult qconform(const std::string& arguments, const std::string& e
   return run_program(QCONFORM_PROGRAM, arguments, environment);
 }
 
-/// The same program with planted_kernels.h in place of the real kernels.
+/// Runs qconform with planted_kernels.h in place of the real kernels.
 inline ProgramResult planted(const std::string& arguments) {
   return run_program(QCONFORM_PLANTED_PROGRAM, arguments);
 }

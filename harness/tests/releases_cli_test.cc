@@ -45,7 +45,7 @@ TEST_F(Releases, MatrixJudgesAndShowsCausesByBackend) {
   EXPECT_THAT(table.output, AllOf(HasSubstr("wrong, half-away"), HasSubstr("1 backend")));
 }
 
-// What a user states is what the cases keep to, and the report says how to make it again.
+// Cases keep to the contract that a user states, and the report says how to make them again.
 TEST_F(Releases, ACaseKeepsToWhatAUserStates) {
   const auto ran = qconform(
       "run --suite within --backend scalar --only \"convolutions: x type=int8, spatial rank=2\" --json --out " +

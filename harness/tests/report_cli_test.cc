@@ -23,7 +23,7 @@ class ReportForms : public ::testing::Test {
   }
   [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(at(name)); }
 
-  // What a command wrote itself is what `report` makes of its report.
+  // Expects that `report` makes the forms that a command wrote itself from the command's report.
   void expect_forms_of(const std::string& command) {
     const auto ran =
         planted(command + " --out " + at("run") + " --junit " + at("forms/a.xml") + " --markdown " + at("forms/a.md"));

@@ -36,7 +36,7 @@ class Rows final : public Suite {
         .w(make::int8({1, 1, 3}, {-7, 101, 5}))
         .build();
   }
-  /// The same with three rows and channels in, and four channels out.
+  /// Makes a case with three rows and channels in, and four channels out.
   [[nodiscard]] static Case image(std::int64_t columns) {
     std::vector<std::int64_t> x;
     std::vector<std::int64_t> w;
@@ -67,7 +67,7 @@ struct Hostile {
   const char* log;
 };
 
-/// What libraries and programs alike do to their process.
+/// Ways to go wrong that libraries and programs share.
 inline constexpr Hostile kExits{"exits", VerdictKind::exited, "status 3", ""};
 inline constexpr Hostile kDevours{"devours", VerdictKind::out_of_memory, "more than 128 MiB", ""};
 
@@ -91,7 +91,7 @@ inline void expect_hostile_row(const Report& report, const Hostile& hostile) {
   EXPECT_THAT(finding.verdict.log, ::testing::HasSubstr(hostile.log));
 }
 
-/// What becomes of one backend on one source.
+/// Runs one backend on one source and returns the report.
 [[nodiscard]] inline Report report_of(std::unique_ptr<Suite> source, std::unique_ptr<Backend> backend) {
   std::vector<std::unique_ptr<Suite>> suites;
   suites.push_back(std::move(source));

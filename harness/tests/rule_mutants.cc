@@ -73,7 +73,7 @@ RuleMutant latitude_refused(const char* rule) {
           [rule](const Vector& v) { return has_latitude(v, rule) && differs(v, Expectation::invalid); }};
 }
 
-// What the rule declares valid is refused.
+// This mutant refuses cases that the rule declares valid.
 RuleMutant refused(const char* rule, const char* what, bool (*applies)(const Vector&)) {
   return {rule, std::string("refused: ") + what, [applies](const Vector& v) {
             return v.expected.classification.expectation() == Expectation::valid && applies(v) &&

@@ -20,7 +20,7 @@ struct Vector {
 
 /// One way to break one rule.
 struct RuleMutant {
-  std::string rule;  ///< of docs/numerics.md, or a tier
+  std::string rule;  ///< rule of docs/numerics.md, or a tier
   std::string name;
   /// Whether the vector contradicts the broken rule: what it records, or the lane that it says it is in.
   std::function<bool(const Vector&)> notices;

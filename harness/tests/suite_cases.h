@@ -10,7 +10,7 @@
 
 namespace qconform::testing {
 
-/// The same number as long as each of the first `count` cases is the same.
+/// Returns a number that stays the same as long as each of the first `count` cases does.
 template <class CaseOf>
 [[nodiscard]] std::uint64_t digest_of_cases(CaseOf case_of, std::uint64_t count) {
   std::uint64_t digest = 0;

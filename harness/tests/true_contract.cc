@@ -19,7 +19,7 @@ using sweep::Contract;
 using sweep::Model;
 using sweep::Row;
 
-// Of sweep::plans().
+// Position of the model in sweep::plans().
 std::size_t plan_of(const TrueContract& truth) {
   const auto& plans = sweep::plans();
   const auto found = std::find_if(plans.begin(), plans.end(),

@@ -1,5 +1,5 @@
-// What a backend takes of a model of the sweep, written down by hand from its source or documentation, and whether it
-// is what is learnt by asking the backend.
+// The contract of a backend for a model of the sweep, written down by hand from its source or documentation. A check
+// holds it against the contract that is learnt by asking the backend.
 #pragma once
 
 #include <iosfwd>
@@ -19,7 +19,7 @@ struct Classes {
 };
 
 struct TrueContract {
-  const char* name;                                ///< of the backend
+  const char* name;                                ///< name of the backend
   const char* model;                               ///< "convolutions"
   const char* taken;                               ///< as behind --only; empty for everything
   std::vector<std::vector<Classes>> not_together;  ///< taken, but not all with each other

@@ -1,4 +1,4 @@
-// What is right for a case, and whether outputs are: interface.h.
+// The functions of interface.h that say what is right for a case, and whether outputs are.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

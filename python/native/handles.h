@@ -1,4 +1,4 @@
-// What the handles of interface.h stand for, and how a function of it ends.
+// The objects behind the handles of interface.h, and the way in which its functions end.
 #pragma once
 
 #include <exception>
@@ -24,7 +24,7 @@ struct qconform_case {
 struct qconform_expected {
   std::shared_ptr<const qconform::Case> test_case;  ///< that `value` refers to
   qconform::Expected value;
-  std::mutex mutex;  ///< what is right is computed when it is asked for
+  std::mutex mutex;  ///< held while what is right is computed, which is when it is asked for
   bool is_assessed = false;
 };
 
@@ -77,8 +77,8 @@ int32_t call(qconform_buffer* error, Body body) noexcept {
 [[nodiscard]] Result<FedTensor> tensor_from(const std::string& what, qconform_bytes proto);
 [[nodiscard]] Result<std::string> tensor_bytes(const Tensor& tensor, const std::string& name);
 
-/// The same on a handle that changes: one call at a time. The sets of an expectation are computed when they are asked
-/// for.
+/// Runs `body` as call() does, on a handle that changes: one call at a time. The sets of an expectation are computed
+/// when they are asked for.
 template <typename Handle, typename Body>
 std::int32_t locked(Handle* handle, qconform_buffer* error, Body body) noexcept {
   return call(error, [&] {

@@ -1,4 +1,4 @@
-// What backends did with the cases: computed, refused, how exactly, and whether their answers agree.
+// Compares what backends did with the cases: computed, refused, how exactly, and whether their answers agree.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -19,7 +19,7 @@ Finding finding(std::string id, std::string backend, std::string signature, std:
   return result;
 }
 
-// Of backends that got cases of QLinearConv.
+// Makes a report on backends that got cases of QLinearConv.
 Report report_of(const std::vector<std::string>& backends, std::vector<Finding> findings) {
   Report report;
   for (const std::string& name : backends) {

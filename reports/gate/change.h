@@ -1,4 +1,4 @@
-// What became worse, better or other between two reports.
+// A change between two reports: for the worse, for the better, or neither.
 #pragma once
 
 #include <algorithm>

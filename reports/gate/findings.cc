@@ -141,7 +141,7 @@ void Parts::compare_group(const Group& before, const Group& now) {
   } else if (change == Trend::lower) {
     add(*backend, about(finding, Effect::better, "finding-shrank", counts));
   } else if (now.findings.size() == 1 && !is_within(finding, before.first())) {
-    // Of other cases, other conditions may be learnt.
+    // Other cases may teach other conditions, so the change is a mere note then.
     add(*backend, about(finding, same_cases_ ? Effect::worse : Effect::note, "region-moved",
                         fmt::format("{}; before when {}", described(finding), region_of(before.first()))));
   }
@@ -149,7 +149,7 @@ void Parts::compare_group(const Group& before, const Group& now) {
 
 void Parts::add_gone(const Group& before) {
   const Finding& finding = before.first();
-  // What was not run is not repaired, and is told elsewhere.
+  // A finding that was not tested is not repaired; other changes say that it was not.
   if (!is_tested(now_, finding)) return;
   Change change = about(finding, Effect::better, "finding-gone", described(finding));
   change.finding.clear();

@@ -11,16 +11,16 @@
 
 namespace qconform::gate {
 
-/// Two reports, and where their differences are noted.
+/// Compares two reports and notes their differences.
 class Parts {
  public:
   Parts(const Report& before, const Report& now, const Waivers* waivers);
 
-  /// Suites, the cases that they gave, and what they cover.
+  /// Compares suites, the cases that they gave, and what they cover.
   void compare_suites();
-  /// Hazards that were reached, by operator.
+  /// Compares the hazards that were reached, by operator.
   void compare_hazards();
-  /// What backends did, by operator and relation.
+  /// Compares what backends did, by operator and relation.
   void compare_backends();
   void compare_findings();
 
@@ -38,7 +38,7 @@ class Parts {
                      const TierCounts& now);
   void compare_relations(const BackendResult& before, const BackendResult& now);
 
-  /// What fewer cases of an operator, or of a hazard, are: with another seed they are drawn otherwise.
+  /// Effect of fewer cases of an operator, or of a hazard: a mere note with another seed, which draws them otherwise.
   [[nodiscard]] Effect less() const { return before_.seed == now_.seed ? Effect::worse : Effect::note; }
 
   struct Group;
@@ -50,9 +50,9 @@ class Parts {
   bool is_waived(const Finding& finding);
 
   void add(Change change) { changes_.push_back(std::move(change)); }
-  /// A change of a backend: a mere note where that does not decide.
+  /// Adds a change of a backend; one for the worse becomes a mere note where the backend does not decide.
   void add(const BackendResult& backend, Change change);
-  /// Of a finding: backend, operator, signature, region and id filled in.
+  /// Makes a change of a finding, with backend, operator, signature, region and id filled in.
   [[nodiscard]] Change about(const Finding& finding, Effect effect, std::string what, std::string text) const;
 
   const Report& before_;

@@ -15,8 +15,9 @@ struct Share {
 /// How improbable a difference has to be to count, where the cases are others than in the baseline.
 inline constexpr double kChance = 0.001;
 
-/// Of the same cases, or without a whole, the parts are compared as they are. Of other cases, Fisher's exact test,
-/// one-sided: higher or lower if the shares were alike with a probability below kChance only.
+/// Compares two shares. On the same cases, or without a whole, compares the parts as they are. On other cases, uses
+/// Fisher's exact test, one-sided: higher or lower only where alike shares would give this with a probability below
+/// kChance.
 [[nodiscard]] Trend trend(const Share& before, const Share& now, bool same_cases);
 
 /// The probability that of `before.part + now.part` marked cases among all, at least `now.part` fall on the

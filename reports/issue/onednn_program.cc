@@ -107,12 +107,12 @@ class Attributes {
     for (const std::int32_t value : values) texts.push_back(std::to_string(value));
     add_argument(fmt::format("DNNL_ARG_ATTR_ZERO_POINTS | {}", argument), "s32", "std::int32_t", texts);
   }
-  // From version 3 on.
+  // Adds scales, from version 3 on.
   void add_scales(const char* argument, const std::vector<float>& values, int mask) {
     text_ += fmt::format("  attributes.set_scales_mask({}, {});\n", argument, values.size() == 1 ? 0 : mask);
     add_argument(fmt::format("DNNL_ARG_ATTR_SCALES | {}", argument), "f32", "float", texts_of(values));
   }
-  // Of version 2: what the sums are multiplied by.
+  // Sets the factors of the sums, in version 2.
   void set_output_scales(const std::vector<float>& values, int mask) {
     text_ += fmt::format("  attributes.set_output_scales({}, {{{}}});\n", values.size() == 1 ? 0 : mask,
                          fmt::join(texts_of(values), ", "));

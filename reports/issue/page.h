@@ -1,4 +1,4 @@
-// What a maintainer of a library is told of a failure: one page of Markdown.
+// The page of Markdown that tells the maintainers of a library of a failure.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct Attempt {
 };
 
 struct Issue {
-  const Explained& explained;  ///< of a case that fails
-  const Expected& expected;    ///< of its smallest case
+  const Explained& explained;  ///< explanation of a case that fails
+  const Expected& expected;    ///< expectation of its smallest case
   BackendInfo info;
   Environment environment;
   Result<Program> program;

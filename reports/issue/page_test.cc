@@ -26,7 +26,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// What stands behind the last "= " of a step.
+// Returns the text behind the last "= " of a step.
 std::string result_of(const std::string& step) {
   return step.substr(step.rfind("= ") + 2);
 }

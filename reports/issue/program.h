@@ -13,12 +13,12 @@ namespace qconform::report {
 /// The program prints which elements of y are not right and ends with 1, or prints that all are and ends with 0. A
 /// library that refuses the case ends it with 2 where that is wrong, and with 0 otherwise; one that crashes ends it so.
 struct Program {
-  std::string source;  ///< of one file, C++17
+  std::string source;  ///< text of one file, C++17
   std::string build;   ///< the command that makes `case` of `case.cc`: "c++ -std=c++17 case.cc -o case -ldnnl"
 };
 
-/// Of the same calls, with the same values, that the backend of that name makes. `expected` has a case. Errors name
-/// "--issue": of a library or a form of it there is no program.
+/// Writes the program that makes the same calls, with the same values, as the backend of that name. `expected` has a
+/// case. Errors name "--issue": there is no program for some libraries, or some forms of them.
 [[nodiscard]] Result<Program> program_for(const Expected& expected, const backend::Specification& what,
                                           const BackendInfo& info);
 

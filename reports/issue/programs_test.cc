@@ -45,7 +45,7 @@ std::vector<Case> cases_of(const Sample& sample) {
   return cases;
 }
 
-// What the program of a case with that verdict ends with, as the shell has it: of a crash, 128 and the signal.
+// Exit status of the program of a case with that verdict, as the shell has it: after a crash, 128 and the signal.
 int status_for(const Verdict& verdict, const Outcome& outcome) {
   switch (verdict.kind) {
     case VerdictKind::wrong:

@@ -1,4 +1,4 @@
-// What the rules say, as docs/numerics.md states them.
+// The statements of the rules, as docs/numerics.md makes them.
 #pragma once
 
 #include <string_view>

@@ -24,7 +24,7 @@ inline constexpr std::size_t kReportKeys = std::size_t{1} << 14;
 /// within a version may be absent (docs/compatibility.md).
 [[nodiscard]] Result<Report> read_report(std::string_view text);
 
-/// The same from a file of at most kReportBytes; the error names it.
+/// Reads the report in a file of at most kReportBytes; the error names the file.
 [[nodiscard]] Result<Report> load_report(const std::filesystem::path& file);
 
 }  // namespace qconform::report

@@ -215,7 +215,7 @@ TEST(ReadReport, TakesReportsOfBeforeCasesHadReasons) {
   EXPECT_EQ(read->results->rows[2].backends[0].reason, "");
 }
 
-// What is told in words follows from the rest, and a release may word it in another way.
+// The scope in words follows from the rest, and a release may word it in another way.
 TEST(ReadReport, DerivesTheScopeAnew) {
   Report report;
   OperatorResult result;

@@ -21,7 +21,7 @@ std::string time_text(double seconds) {
   return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.1 ? 2 : 0);
 }
 
-// What a layer's speed is counted in: products, or bytes.
+// A layer's speed, in products or in bytes a second.
 std::string speed_text(const LayerResult& layer, const Timing& timing) {
   return layer.macs > 0 ? fmt::format("{:.1f}", layer.gmacs(timing))
                         : fmt::format("{:.1f} GB/s", layer.bandwidth(timing) * 1e-9);
@@ -52,7 +52,7 @@ const bench::Ratio* ratio_against(const LayerResult& layer, std::size_t backend)
   return found == layer.ratios.end() ? nullptr : &*found;
 }
 
-// What was not as asked for: a backend that takes channels first only, or one thread.
+// Names the settings that are not as asked for: a backend may take channels first only, or one thread.
 std::string granted_text(const BenchResult& result, const Timing& timing) {
   std::string text;
   if (timing.setting.layout != result.wanted.layout) text += fmt::format(" {}", name_of(timing.setting.layout));

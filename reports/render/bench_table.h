@@ -8,7 +8,7 @@
 
 namespace qconform::report {
 
-/// What stands above the table: versions, machine, layout, processors, peaks.
+/// The text above the table: versions, machine, layout, processors, peaks.
 [[nodiscard]] std::string bench_headline(const bench::BenchResult& result);
 
 /// For the terminal: for each layer a line for each backend, then means and totals. Where that does not fit into so

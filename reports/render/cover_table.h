@@ -1,4 +1,4 @@
-// What cases execute of an instrumented plugin, for the terminal.
+// Shows on the terminal what cases execute of an instrumented plugin.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ std::string stages_text(const Defect& defect) {
   return fmt::format("{}", fmt::join(diagnose::stages_of(defect), ", "));
 }
 
-// What an expression stands for.
+// Describes the slot of a learnt expression: its meaning, what is right there, and where to look.
 std::string learnt_lines(const Defect& defect) {
   const diagnose::ExpressionSlot& slot = defect.expression->slot();
   return line(slot.name, std::string(slot.describes)) + line("  right is", std::string(slot.reference)) +

@@ -1,4 +1,4 @@
-// What a finding says, for every form that people read.
+// Texts of a finding, for every form that people read.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ struct Fact {
 
 /// The smallest failing case in one line, also where the finding was read from a report.
 [[nodiscard]] std::string example_summary(const Finding& finding);
-/// Likewise, the case as it was met.
+/// The case as it was met, in one line, also where the finding was read from a report.
 [[nodiscard]] std::string original_summary(const Shrinking& shrinking);
 
 }  // namespace qconform::report

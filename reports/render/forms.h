@@ -15,7 +15,7 @@ namespace qconform::report {
 /// The documents of a page, as texts; those that are empty are left out.
 struct PageDocuments {
   std::string_view report;      ///< that to_json() writes, of this version or an older one
-  std::string_view bench;       ///< of `qconform bench`
+  std::string_view bench;       ///< document of `qconform bench`
   std::string_view comparison;  ///< that gate::to_json() writes: the report against a baseline
 };
 
@@ -30,7 +30,7 @@ struct PageDocuments {
 /// as text, "\x1b"; U+FFFE and U+FFFF, which XML 1.0 cannot hold, are replaced by U+FFFD.
 [[nodiscard]] std::string to_junit(const Report& report);
 
-/// What GitHub takes as a comment, in characters, of which there are no more than bytes.
+/// Most characters that GitHub takes as a comment; a text has no more characters than bytes.
 inline constexpr std::size_t kCommentBytes = 65536;
 /// Room for the verdict and some backends.
 inline constexpr std::size_t kLeastMarkdownBytes = 2048;

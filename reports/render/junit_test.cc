@@ -101,7 +101,7 @@ TEST(Junit, ABackendThatPassesNothingFails) {
   EXPECT_THAT(to_junit(report), HasSubstr("message=\"not implemented: unsupported 4\""));
 }
 
-// What a runtime does on purpose is wrong all the same, and told with the option that switches it off.
+// A loss that a runtime takes on purpose is wrong all the same, and told with the option that switches it off.
 TEST(Junit, TellsWhatIsLostOnPurpose) {
   Finding finding;
   finding.id = "F1";

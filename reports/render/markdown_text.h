@@ -12,7 +12,7 @@ namespace qconform::report {
 /// Text of others in a line or a table's cell: nothing in it is markup, a line break is a space.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// The same inside of an HTML element, where Markdown's own markup is none.
+/// Text of others inside of an HTML element, where Markdown's own markup is none.
 [[nodiscard]] std::string escaped_html(std::string_view text);
 
 /// At most so many bytes and "...", cut between characters of UTF-8.

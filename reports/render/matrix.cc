@@ -31,7 +31,7 @@ bool has_computed(const BackendResult& backend, const std::string& op_type) {
   return found != backend.operators.end() && found->second.attempted() > 0;
 }
 
-// Where the cause appears and goes, among those that compute the operator.
+// Finds where the cause appears and goes, among the backends that have it or a right answer.
 void set_span(MatrixRow& row) {
   const MatrixCell* before = nullptr;
   for (const MatrixCell& cell : row.cells) {
@@ -134,7 +134,7 @@ std::vector<MatrixRow> joined(const Report& report, std::vector<MatrixRow> rows)
   return rows;
 }
 
-// Of a backend that does not have the cause. What must be refused is right when it is.
+// State of a backend that does not have the cause. A refusal is right where the case must be refused.
 MatrixState state_of(const BackendResult& backend, std::size_t position, const MatrixRow& row, const Cases& cases) {
   const auto answers = [&](const CaseResult* result) {
     if (position >= result->backends.size()) return false;
@@ -186,7 +186,7 @@ std::vector<std::string> libraries_of(const Matrix& matrix) {
   return libraries;
 }
 
-// What tells a backend apart in the table of its library: "1.14.0", "1.30.0@all", "avx2[Haswell]".
+// Name that tells a backend apart in the table of its library: "1.14.0", "1.30.0@all", "avx2[Haswell]".
 std::string column_of(const MatrixBackend& backend) {
   std::string rest = backend.name.substr(std::min(backend.library.size(), backend.name.size()));
   if (rest.starts_with(':')) return shown(rest.substr(1));

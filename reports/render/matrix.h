@@ -14,7 +14,7 @@
 
 namespace qconform::report {
 
-/// What one backend did about one cause.
+/// State of one backend with regard to one cause.
 enum class MatrixState : std::uint8_t {
   wrong,           ///< it has the finding
   right,           ///< a right answer on a case on which another of the library's backends has it
@@ -103,7 +103,7 @@ struct Matrix {
 /// A table for each library: numbers of failing cases, "." for right, "-" for no right answer. Where all backends of a
 /// library do not fit into so many `columns`, one table after the other; 0: they need not.
 [[nodiscard]] std::string matrix_table(const Matrix& matrix, const Painter& paint, std::size_t columns);
-/// The same in Markdown, with the replay line of each cause's newest backend.
+/// The tables in Markdown, with the replay line of each cause's newest backend.
 [[nodiscard]] std::string matrix_markdown(const Matrix& matrix);
 
 }  // namespace qconform::report

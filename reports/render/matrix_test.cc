@@ -50,7 +50,7 @@ Report five_releases() {
 TEST(Matrix, TellsSinceWhenAndUntilWhen) {
   const Matrix matrix = matrix_of(five_releases());
   ASSERT_EQ(matrix.rows.size(), 3U);
-  // What stands in the newest release comes first.
+  // A cause that the newest release still has comes first.
   const MatrixRow& always = matrix.rows[0];
   EXPECT_EQ(always.signature, "pads-order");
   EXPECT_EQ(always.since, "");
@@ -122,7 +122,7 @@ TEST(Matrix, JoinsRowsOfOneCauseThatIsToldOtherwise) {
   EXPECT_EQ(matrix.rows[1].signature, "pads-order");
 }
 
-// What a release gets wrong in another way is not right.
+// A release that gets the case wrong in another way is not right.
 TEST(Matrix, TakesWhatFailsOtherwiseForNoRightAnswer) {
   Report report;
   report.backends = {backend("lib:1", "1", 5), backend("lib:2", "2", 5)};

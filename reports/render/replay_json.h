@@ -1,4 +1,4 @@
-// What `qconform replay` and `qconform shrink` print as JSON.
+// The JSON that `qconform replay` and `qconform shrink` print.
 #pragma once
 
 #include <string>

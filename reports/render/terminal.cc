@@ -133,7 +133,7 @@ std::string finding_lines(const Finding& finding, const Painter& paint) {
   return text;
 }
 
-// What a waiver covers, one line each: there is nothing to find out.
+// Lists the findings that waivers cover, one line each: there is nothing to find out.
 std::string waived_lines(const Report& report) {
   std::string text;
   for (const Finding& finding : report.findings) {

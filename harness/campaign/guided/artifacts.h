@@ -21,7 +21,7 @@ struct Ending {
 
 struct Cause {
   std::vector<Ending> backends;
-  std::optional<std::string> own_fault;  ///< of the fuzz target itself: it ends without a backend, too
+  std::optional<std::string> own_fault;  ///< fault of the fuzz target itself: it ends without a backend, too
 };
 
 /// Runs the target once on the input with each backend alone, and once with none. Errors: no process can be started.

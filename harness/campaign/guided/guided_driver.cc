@@ -23,7 +23,7 @@ using campaign::CampaignSnapshot;
 constexpr int kPatience = 200;  // ms
 constexpr double kJudgeEvery = 1;
 constexpr double kShowEvery = 0.2;
-// Of the seed's cases, with which the engine begins: a turn through directed and random ones.
+// Number of the seed's cases that the engine begins with: a turn through directed and random ones.
 constexpr std::uint64_t kSeeds = campaign::kBlockCases;
 
 // Flags of the target: what it judges, and how.

@@ -15,7 +15,7 @@ bool is_artifact(const fs::path& file) {
   return !name.starts_with("slow-unit-");
 }
 
-// Of an aggregate of one case: its operator.
+// Returns the operator of an aggregate that holds one case.
 std::string operator_of(const CampaignAggregate& aggregate) {
   for (const auto& [op_type, result] : aggregate.backends.front().operators) {
     if (result.cases() > 0) return op_type;

@@ -32,7 +32,7 @@ class KeptInputs {
 
   /// A case that a source gave, which was not forgotten since.
   [[nodiscard]] Case at(std::uint64_t index) const { return cases_.at(index); }
-  /// Of the last case that a source gave.
+  /// Index of the last case that a source gave.
   [[nodiscard]] std::uint64_t last_index() const { return next_index_ - 1; }
   void forget_all_but(const std::set<std::uint64_t>& indices);
 

@@ -52,7 +52,7 @@ struct EngineFolders {
 struct LibFuzzerOptions {
   EngineFolders folders;
   Target target;
-  std::vector<std::string> flags;  ///< of the target itself: --backend=avx2 and so on
+  std::vector<std::string> flags;  ///< flags of the target itself: --backend=avx2 and so on
   std::uint64_t seed = 0;
   int jobs = 1;
   double timeout = 10;         ///< seconds for one input
@@ -61,7 +61,7 @@ struct LibFuzzerOptions {
 
 class LibFuzzer {
  public:
-  /// What it has done since it was started.
+  /// Work of the engine since it was started.
   struct Counters {
     std::uint64_t executions = 0;
     Coverage coverage;
@@ -86,7 +86,7 @@ class LibFuzzer {
   std::unique_ptr<ChildProcess> process_;
   std::string received_;  ///< lines that have no end yet
   std::string last_lines_;
-  Counters counted_;  ///< of the processes that have ended
+  Counters counted_;  ///< counts of the processes that have ended
 };
 
 }  // namespace qconform::guided

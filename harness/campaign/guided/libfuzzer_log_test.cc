@@ -1,4 +1,4 @@
-// What is read out of libFuzzer's logs, and out of those of processes that sanitizers ended.
+// Reading libFuzzer's logs, and those of processes that sanitizers ended.
 #include "harness/campaign/guided/libfuzzer.h"
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ constexpr const char* kHowToBuild =
     "scripts/build fuzz fuzz_differential builds it, with clang; name one that is elsewhere with --fuzz-target";
 constexpr double kAnswersWithin = 60;  // s; a program with sanitizers on a busy machine
 
-// What a program says of itself: fuzz/campaign_judge.h.
+// Reads the description that the program prints of itself (fuzz/campaign_judge.h).
 Result<Target> described(const fs::path& program) {
   QCONFORM_ASSIGN(const auto finished, run_command(shell_word(program.string()) + " --describe", kAnswersWithin));
   std::istringstream words(finished.output);

@@ -12,7 +12,7 @@ namespace qconform::guided {
 
 struct Target {
   std::filesystem::path program;
-  std::string version;  ///< of qconform, that it was built from
+  std::string version;  ///< version of qconform that it was built from
   std::string commit;
 };
 
@@ -26,7 +26,7 @@ struct Target {
 
 struct Finished {
   std::optional<int> status;  ///< as waitpid gives it; absent where it was ended because it took too long
-  std::string output;         ///< what it printed, to stdout and stderr
+  std::string output;         ///< text that it printed to stdout and stderr
 
   [[nodiscard]] bool succeeded() const { return status && *status == 0; }
 };

@@ -23,7 +23,7 @@
 
 namespace qconform::diagnose {
 
-/// What became of a mutant: one defect in one operator.
+/// The fate of a mutant, which is one defect in one operator.
 enum class Fate : std::uint8_t {
   killed,         ///< a case condemned it
   admitted,       ///< it differed, and the profile admits each answer: an expression, not a failure
@@ -51,7 +51,7 @@ struct Detection {
 struct Mutant {
   const Defect* defect = nullptr;
   const Operator* op = nullptr;
-  std::uint64_t cases = 0;     ///< of its operator, on which it ran
+  std::uint64_t cases = 0;     ///< cases of its operator, on which it ran
   std::uint64_t differed = 0;  ///< its output was not the reference's
   std::uint64_t killed = 0;    ///< the judge condemned it
   std::optional<Detection> first;
@@ -59,13 +59,13 @@ struct Mutant {
   [[nodiscard]] Fate fate() const;
 };
 
-/// Of the hazards that let the defect show those that concern the operator.
+/// Returns the hazards that let the defect show and that concern the operator.
 [[nodiscard]] std::vector<Hazard> hazards_behind(const Defect& defect, const Operator& op);
 
 /// Why a mutant survives.
 struct Survival {
   std::string reason;             ///< one line
-  std::vector<Hazard> unreached;  ///< of those behind it, what no case of the suite reaches
+  std::vector<Hazard> unreached;  ///< hazards behind the defect that no case of the suite reaches
 };
 
 /// The audit of one suite.
@@ -75,23 +75,23 @@ struct Audit {
   /// Cases of no use here: out of contract, or with any value right.
   std::uint64_t not_modelled = 0;
   std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
-  std::uint64_t graphs = 0;     ///< of the cases, those of several nodes
+  std::uint64_t graphs = 0;     ///< those of the cases that have several nodes
   std::map<std::string_view, HazardCounts> hazards;  ///< that the cases of each operator reach, by its name
 
   [[nodiscard]] std::uint64_t reached(std::string_view op_type, Hazard hazard) const {
     const auto found = hazards.find(op_type);
     return found == hazards.end() ? 0 : found->second[hazard];
   }
-  /// Of a mutant that is not killed.
+  /// Says why a mutant that is not killed survives.
   [[nodiscard]] Survival survival(const Mutant& mutant) const;
   [[nodiscard]] std::uint64_t count(Fate fate) const;
   /// Whether the suite has anything to do with the mutant: cases of one node, or of several, as that is about. A suite
   /// without cases has.
   [[nodiscard]] bool concerns(const Mutant& mutant) const;
   [[nodiscard]] bool could_kill(const Mutant& mutant) const;
-  /// Mutants that the suite could kill: those that concern it, but those that the default profile admits.
+  /// Number of mutants that the suite could kill: those that concern it, but for those that the default profile admits.
   [[nodiscard]] std::uint64_t killable() const;
-  /// Of these, the killed ones.
+  /// Number of these mutants that a case killed.
   [[nodiscard]] std::uint64_t killed() const;
 };
 
@@ -125,7 +125,7 @@ class MutantTrial {
   /// The work of running a mutant on a modelled case, as ModelledCase::expense().
   [[nodiscard]] std::uint64_t expense() const { return modelled_->expense(); }
   [[nodiscard]] Effect effect_of(const MutantModel& mutant) const;
-  /// Likewise: the hazards that the case reaches.
+  /// The hazards that a modelled case reaches.
   [[nodiscard]] const HazardCounts& hazards();
 
  private:
@@ -139,8 +139,8 @@ class MutantTrial {
                                   const AuditOptions& options);
 
 using BackendOfModel = std::function<std::unique_ptr<Backend>(Model model)>;
-/// The same by relations: a case kills the mutants that break one on it, and these get no further case; those that the
-/// profile admits get none. A backend has no levels here.
+/// Audits relations in place of the judge: a case kills the mutants that break a relation on it, and these get no
+/// further case; mutants that the profile admits get none. A backend has no levels here.
 [[nodiscard]] Result<Audit> audit_relations(std::string suite, std::vector<std::unique_ptr<Suite>>& bases,
                                             const AuditOptions& options, const BackendOfModel& backend_of);
 

@@ -61,7 +61,7 @@ struct KilledMutant {
 
 /// Reads what audits_json() writes. An error's field is the JSON path.
 [[nodiscard]] Result<std::vector<KilledMutant>> read_baseline_json(std::string_view text);
-/// The same for a file.
+/// Reads the baseline from a file, as read_baseline_json() does.
 [[nodiscard]] Result<std::vector<KilledMutant>> load_baseline(const std::filesystem::path& path);
 
 /// The mutants of the baseline that no case of their suite kills any more. A suite that was not audited now

@@ -1,4 +1,4 @@
-// What relations detect of the defect models, without the right answer.
+// Audits what relations detect of the defect models, without the right answer.
 #include <algorithm>
 #include <ctime>
 #include <memory>

@@ -29,7 +29,7 @@ const Mutant& mutant(const Audit& audit, std::string_view id, std::string_view o
   throw std::out_of_range(std::string(id));
 }
 
-// What the default suite is for. A mutant that survives here is a loss of detection power.
+// The default suite has to kill every mutant: one that survives here is a loss of detection power.
 TEST(Audit, TheCorpusKillsEveryMutantThatIsNotAdmitted) {
   const Audit corpus = audit_of("corpus");
   EXPECT_EQ(corpus.killed(), corpus.killable());
@@ -66,7 +66,7 @@ TEST(Audit, ASuiteWithoutTiesMissesTieDefects) {
   EXPECT_LE(pads.first->at, 60U);
 }
 
-// What is asked of a baseline, with fewer cases: the fates are the same.
+// An audit that ends each mutant with its first kill, as for a baseline, runs fewer cases and finds the same fates.
 TEST(Audit, UntilKilledFindsTheSameFirstCases) {
   const Audit whole = audit_of("corpus");
   auto sources = open_suite("corpus", {});
@@ -95,8 +95,8 @@ TEST(Audit, AdmittedMutantsFailOnlyUnderPinnedProfiles) {
   EXPECT_EQ(mutant(lenient, "scale-double", "QLinearConv").killed, 0U);
 }
 
-// What a model computes that the default profile is said to admit, no case condemns. Seed 2 meets an infinity
-// under a subnormal scale.
+// No case condemns the answer of a model that the default profile is said to admit. Seed 2 meets an infinity under a
+// subnormal scale.
 TEST(Audit, AdmittedMutantsFailNoCase) {
   std::size_t differed = 0;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(4000)); ++i) {

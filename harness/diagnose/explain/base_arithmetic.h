@@ -1,4 +1,4 @@
-// What is known of a backend's own arithmetic before its failures are explained: the base on which defects are tried.
+// Learns a backend's own arithmetic before its failures are explained: the base on which defects are tried.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 namespace qconform::diagnose {
 
 struct BaseArithmetic {
-  /// What identify() found, or a profile from a file pins, as far as the policy admits it: what it does not admit is a
-  /// defect. Nothing where that is the policy's own arithmetic, or nothing fits.
+  /// The arithmetic that identify() found, or that a profile from a file pins, as far as the policy admits it: whatever
+  /// it does not admit is a defect. Absent where that is the policy's own arithmetic, or nothing fits.
   std::optional<Arithmetic> arithmetic;
   /// Cases that tell the backend from the arithmetics that come nearest to its own.
   std::vector<Case> telling;

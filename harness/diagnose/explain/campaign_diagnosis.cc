@@ -16,7 +16,7 @@ constexpr std::uint64_t kFewestFailing = 3;
 constexpr std::uint64_t kFewestWrong = 8;
 // Failures that an explanation of one of them is tried on first.
 constexpr std::size_t kNeighbours = 8;
-// Of models, in products, before a model is learnt.
+// Bound on the work of running known models before a model is learnt, in products.
 constexpr std::uint64_t kWorkBeforeLearning = std::uint64_t{1} << 27;
 
 DiagnosedDefect diagnosed(const Defect& defect) {
@@ -119,7 +119,7 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   return *signature;
 }
 
-// Of several outputs the first that is wrong alone.
+// Observes the first of several outputs that is wrong when it is computed alone; null where none is.
 std::unique_ptr<Observation> CampaignDiagnosis::failing_output(Backend& backend, const Case& test_case) const {
   GuardedOutput output;
   for (const std::string& name : test_case.outputs) {
@@ -392,7 +392,8 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (finding.diagnosis) finding.diagnosis->examined = finding.cases;
 }
 
-// Where the suite has too few cases, those that the explanation was tried on may tell.
+// Learns the region of a group. If the suite has too few cases for one, those that the explanation was tried on may
+// tell.
 Region CampaignDiagnosis::region_of(const Subject& subject, const FailureGroup& group) {
   std::vector<FeatureSet> failing = group.failures.failing;
   failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());

@@ -22,21 +22,21 @@ namespace qconform::diagnose {
 
 class CampaignDiagnosis final : public Diagnoser {
  public:
-  // What it takes at most, for each backend and operator.
+  // Bounds on the work, for each backend and operator.
   static constexpr int kExplanations = 6;                   ///< calls of explain(); as many again at the end
-  static constexpr int kExplanationsWhenSettled = 3;        ///< of failures that come up afterwards
-  static constexpr double kExplanationSeconds = 1.5;        ///< each
-  static constexpr double kIdentifyingSeconds = 5;          ///< of the backend, to learn its arithmetic
+  static constexpr int kExplanationsWhenSettled = 3;        ///< calls for failures that come up afterwards
+  static constexpr double kExplanationSeconds = 1.5;        ///< time of the backend in each call
+  static constexpr double kIdentifyingSeconds = 5;          ///< time of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
                                                             ///< spent; the others are kUndetermined
 
   struct Limits {
-    ExplainOptions each{.learning_work = 0, .seconds = kExplanationSeconds};  ///< what an explanation may take
-    std::uint64_t learning = std::uint64_t{1} << 29;   ///< and learning a model of what none explains, in products
-    std::uint64_t examining = std::uint64_t{1} << 32;  ///< of models run on failures, in products
+    ExplainOptions each{.learning_work = 0, .seconds = kExplanationSeconds};  ///< limits of one explanation
+    std::uint64_t learning = std::uint64_t{1} << 29;   ///< work of learning a model where none explains, in products
+    std::uint64_t examining = std::uint64_t{1} << 32;  ///< work of running models on failures, in products
   };
 
-  /// What is known of failures with one signature from elsewhere.
+  /// Features of failing cases with one signature, and of passing cases, which were gathered elsewhere.
   struct Learnt {
     std::vector<FeatureSet> failing;
     std::vector<FeatureSet> passing;
@@ -76,7 +76,7 @@ class CampaignDiagnosis final : public Diagnoser {
   /// One backend on one operator.
   struct Subject {
     BaseArithmetic base;           ///< from the first failure on
-    std::optional<Causes> causes;  ///< likewise
+    std::optional<Causes> causes;  ///< present from the first failure on
     std::vector<FeatureSet> passing;
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
@@ -84,7 +84,7 @@ class CampaignDiagnosis final : public Diagnoser {
     int explained_when_settled = 0;
     /// The least parts of failures that were open, by their signatures: for those that stay so.
     std::map<std::string, std::string> failing_parts;
-    std::optional<Explanation> unexplained;  ///< of the first failure that explain() found no cause of
+    std::optional<Explanation> unexplained;  ///< explanation of the first failure that explain() found no cause of
     std::vector<FailureGroup> groups;        ///< once it is settled
     bool is_settled = false;
   };

@@ -79,7 +79,7 @@ bool contains(const std::vector<std::string>& list, const std::string& wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-// What no model has is learnt from the failures, and is one finding like any other.
+// The diagnosis learns a model where no known one explains the failures, and reports one finding like any other.
 TEST(CampaignDiagnosis, LearnsWhatNoModelExplains) {
   const auto parsed = Expression::parse(*find_slot("ConvInteger", "w_zero_point.index"), "channel / group_channels");
   Model model;
@@ -116,7 +116,7 @@ TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
   }
 }
 
-// What is told with a finding must not be contradicted by the case that stands beside it.
+// The case that stands beside a finding must not contradict what is told with it.
 TEST(CampaignDiagnosis, TheSmallestCaseMeetsEveryCondition) {
   std::size_t conditions = 0;
   for (const char* const name :
@@ -186,7 +186,7 @@ Report run_shy(const std::string& name, Shyness shyness) {
                 std::make_unique<NotingSuite>(std::move(suite), shyness));
 }
 
-// What a report says of one finding's cases in several places.
+// Expects that the places in which a report tells of one finding's cases agree.
 void expect_consistent(const Report& report) {
   std::map<std::string, std::uint64_t> counted;
   for (std::size_t i = 0; i < report.findings.size(); ++i) {

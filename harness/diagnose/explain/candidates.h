@@ -57,7 +57,7 @@ class CandidateTest {
   [[nodiscard]] static bool arithmetics_diverge(const Observation& observation);
   /// The model on one observation.
   [[nodiscard]] Match outcome_of(const NodeModels& model, const Observation& observation) const;
-  /// Of all models run so far: ModelledCase::expense().
+  /// Work of all models run so far, as ModelledCase::expense().
   [[nodiscard]] std::uint64_t work() const { return work_; }
 
  private:

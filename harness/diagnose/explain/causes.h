@@ -40,7 +40,7 @@ struct FailureGroup {
   std::string signature;
   Status status = Status::unexplained;
   std::optional<std::size_t> cause;        ///< its position
-  std::string failing_part;                     ///< without a cause: their smallest failing part, which names them; or empty
+  std::string failing_part;                ///< without a cause: their smallest failing part, which names them; or empty
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< of the cause, or of one of those without any
   std::string where;
@@ -86,14 +86,14 @@ class Causes {
   /// Looks for causes of the open failures, until there is none or too much was spent on it.
   void find();
 
-  /// Of the failures that no cause reproduces the smallest kPeeled ones that were kept.
+  /// Returns the smallest kPeeled kept failures that no cause reproduces.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
   /// Whether a cause that is explained without doubt has every byte of it.
   [[nodiscard]] bool is_explained(const Observation& observation) const;
 
   /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
-  /// without a cause, by their failing parts, which are given by signature; `unexplained` is of one of them. Failures that
-  /// could not be compared with every cause belong to no group, unless there is no other.
+  /// without a cause, by their failing parts, which are given by signature; `unexplained` is of one of them. Failures
+  /// that could not be compared with every cause belong to no group, unless there is no other.
   [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained,
                                                       const std::map<std::string, std::string>& failing_parts);
 
@@ -108,7 +108,7 @@ class Causes {
   /// The explanation without doubt of a set that this one is a part of: it speaks for each of its defects. Null where
   /// there is none.
   [[nodiscard]] const Explanation* explanation_of_whole(std::size_t cause) const;
-  /// Of models run by claim() so far, in products.
+  /// Work of the models that claim() has run so far, in products.
   [[nodiscard]] std::uint64_t claim_work() const { return claim_work_; }
   /// Whether its defects have every byte of it, under some admitted arithmetic.
   [[nodiscard]] bool reproduces(std::size_t cause, const Observation& observation) const;

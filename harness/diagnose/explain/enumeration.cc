@@ -134,7 +134,7 @@ std::uint64_t Enumeration::fingerprint(const std::vector<std::int64_t>& values) 
 
 void Enumeration::add(Entry entry) {
   if (has_ended_ || !seen_.insert(fingerprint(entry.values)).second) return;
-  // What the reference does is no answer, and may be part of one.
+  // An expression with the reference's values is no answer, and may be part of one.
   if (stored(entry.values) != stored(reference_.values))
     has_ended_ = !(*visit_)(Expression(slot_, entry.nodes), entry.values);
   if (entry.nodes.back().operation == Operation::choose) return;
@@ -183,7 +183,7 @@ void Enumeration::add_joined(std::size_t size) {
   }
 }
 
-// Of the shape `condition ? something : what the reference does`.
+// Adds expressions of the shape `condition ? something : what the reference does`.
 void Enumeration::add_choices(std::size_t size) {
   for (std::size_t first = 1; first < conditions_.size() && first + 1 < size; ++first) {
     for (const Entry& condition : conditions_[first]) {

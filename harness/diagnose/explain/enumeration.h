@@ -11,13 +11,13 @@
 
 namespace qconform::diagnose {
 
-/// What an expression saw at one call: a value for each of the slot's variables.
+/// The inputs of an expression at one call: a value for each of the slot's variables.
 struct Row {
   std::vector<std::int64_t> variables;
   IntegerRange range;
 };
 
-/// Of 64 bits: as good as the values themselves.
+/// A fingerprint of 64 bits, as good as the values themselves.
 [[nodiscard]] std::uint64_t fingerprint_of(std::span<const std::int64_t> values);
 
 class Enumeration {

@@ -1,4 +1,4 @@
-// What is known of a backend while its failure is explained.
+// The evidence on a backend that is gathered while its failure is explained.
 #pragma once
 
 #include <cstdint>

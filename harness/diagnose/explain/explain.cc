@@ -24,8 +24,8 @@ constexpr std::uint64_t kAimingTurn = 60;
 constexpr std::uint64_t kBlindTurn = 8;
 // Generated cases in a row that tell no candidates apart, after which none is expected to.
 constexpr std::uint64_t kMostIdle = 500;
-// Shares of the work, in parts: up to the end of gathering, of testing pairs, of separating,
-// of growing larger sets, of doubting the region.
+// Shares of the work that may be spent by the end of each step: gathering, testing pairs, growing larger sets,
+// separating, doubting the region.
 constexpr double kForGathering = 0.4;
 constexpr double kForPairs = 0.6;
 constexpr double kForGrowing = 0.65;
@@ -34,7 +34,7 @@ constexpr double kForDoubting = 0.85;
 // Cases drawn to doubt the region; passing ones outside it, after which it is believed.
 constexpr std::uint64_t kDoubts = 1000;
 constexpr std::uint64_t kFewestOutside = 400;
-// What the reference and the judge take of a case, in runs of a model.
+// Work of the reference and the judge on one case, in runs of a model.
 constexpr std::uint64_t kOfAnObservation = 4;
 class Search {
  public:
@@ -121,8 +121,8 @@ class Search {
     return result;
   }
 
-  // Of three defects or more there are too many sets to try. One is looked for that has every failure, and then every
-  // set that has another defect in the place of one of its own.
+  // Looks for sets of three defects or more. There are too many to try all: it looks for one that has every failure,
+  // and then for every set that has another defect in the place of one of its own.
   void grow() {
     constexpr std::size_t kGrownOn = 32;
     std::vector<const Observation*> failing = in_testing_order(evidence_);
@@ -240,8 +240,8 @@ class Search {
     return learn(failing, passing);
   }
 
-  // What all failures so far have in common some may lack. Cases outside the region are run until enough
-  // of them passed; one that fails corrects the region.
+  // Doubts the region, since some failures may lack a condition that all so far have in common. Runs cases outside the
+  // region until enough of them passed; one that fails corrects the region.
   void doubt_region() {
     Region believed = region(suspected_region);
     probes_.target(common_hazards(op_, failures_of(evidence_)));

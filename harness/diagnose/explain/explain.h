@@ -21,12 +21,13 @@ struct ExplainOptions {
   /// At most, of models run on cases, in products (ModelledCase::expense()): a few nanoseconds each. A step
   /// that has begun is not cut short. The answer does not depend on how busy the machine is.
   std::uint64_t work = std::uint64_t{1} << 30;
-  /// The same for learning a model where those that are known do not explain the failure; 0: not at all.
+  /// At most, of models run to learn a model where the known ones do not explain the failure, in products; 0: learns
+  /// none.
   std::uint64_t learning_work = std::uint64_t{1} << 30;
   double seconds = 6;  ///< at most, that the backend takes, wall-clock time
   /// Further cases on which the backend fails, small ones where the case in question is large.
   std::vector<Case> neighbours{};
-  /// What is known of the backend's arithmetic (base_arithmetic.h).
+  /// The backend's arithmetic, where it is known (base_arithmetic.h).
   std::optional<Arithmetic> base{};
   /// Cases that tell the backend from the arithmetics nearest to its own: a candidate that is an arithmetic itself has
   /// to have them too.

@@ -56,7 +56,7 @@ bool lists(const std::vector<DefectSet>& candidates, const Plant& plant) {
                      [&](const DefectSet& candidate) { return candidate.defects == plant.defects; });
 }
 
-// Of several learnt models one is to compute the same.
+// Grades an explanation with several learnt models: one of them has to compute the same as the plant.
 Grade learnt_alternatives(const Plant& plant, const Explanation& explanation, const TrialOptions& options) {
   const CandidateTest test(*plant.op, {});
   const bool has_it =
@@ -103,7 +103,7 @@ Soundness soundness_of(const Explanation& explanation, const Plant& plant, const
     }
     ++result.failing;
     result.outside_region += is_inside ? 0 : 1;
-    // Of a shape nothing is said of elements, and the reverse.
+    // An explanation of a wrong shape says nothing of elements, and the reverse.
     const bool is_told = observation->has_wrong_shape() == (explanation.place().id == "shape");
     result.outside_pattern += is_told && !lies_in(*observation, explanation.place().id) ? 1 : 0;
   }

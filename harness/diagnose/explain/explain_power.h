@@ -41,7 +41,7 @@ enum class Grade : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(Grade grade);
 
-/// What an explanation says of where and when, held against cases that it was not learnt from.
+/// Counts how far an explanation's region and pattern hold on cases that it was not learnt from.
 struct Soundness {
   std::uint64_t failing = 0;
   std::uint64_t outside_region = 0;   ///< failing cases that lack a condition of it

@@ -79,7 +79,7 @@ class Measurement {
   int silent_ = 0;
   std::vector<double> seconds_;
   std::vector<std::uint64_t> work_;
-  // Where defects are held out: explanations, and the further cases that they are held to.
+  // Counts where defects are held out: explanations that hold, and the further cases that they are held to.
   std::size_t regions_ = 0;
   std::size_t patterns_ = 0;
   std::uint64_t failing_ = 0;

@@ -1,4 +1,4 @@
-// What docs/explain.md promises, on every defect, a hundred pairs, and every defect held out.
+// Checks what docs/explain.md promises, on every defect, a hundred pairs, and every defect held out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,9 +56,9 @@ TEST(ExplainPower, NamesThreeAtOnce) {
   EXPECT_GE((grades[Grade::named] + grades[Grade::equivalent]) * 100, 80 * total(grades));
 }
 
-// What it says of where and when holds all the same, of cases that it was not learnt from: the pattern of every
-// wrong element, the region of every failing case. A region may miss one in fifty where it misses any. Both are held
-// to a hundred failing cases at least, however rarely a defect shows.
+// An explanation without the defect's own model still says where and when the defect shows, for cases that it was not
+// learnt from: the pattern holds for every wrong element, the region for every failing case. A region may miss one in
+// fifty where it misses any. Both are held to a hundred failing cases at least, however rarely a defect shows.
 TEST(ExplainPower, SaysWhereAndWhenADefectShowsThatIsNotModelled) {
   std::size_t regions = 0;
   std::size_t explanations = 0;

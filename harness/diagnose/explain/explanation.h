@@ -17,7 +17,7 @@ namespace qconform::diagnose {
 struct Region {
   std::vector<std::string> conditions;  ///< empty: nothing tells failing cases from passing ones
   std::uint64_t failing = 0;            ///< cases that it was learnt from, all inside
-  std::uint64_t passing = 0;            ///< likewise
+  std::uint64_t passing = 0;            ///< passing cases that it was learnt from
   std::uint64_t passing_inside = 0;     ///< passing cases that meet the conditions all the same
 
   [[nodiscard]] bool contains(const FeatureSet& features) const;
@@ -50,13 +50,13 @@ enum class Status : std::uint8_t {
 
 /// How much stands behind an explanation.
 struct Support {
-  static constexpr std::uint64_t kFewestFailing = 3;  ///< of fewer nothing is certain
+  static constexpr std::uint64_t kFewestFailing = 3;  ///< with fewer failing cases, nothing is certain
 
   std::uint64_t cases = 0;     ///< that the backend was run on, the one in question included
-  std::uint64_t failing = 0;   ///< of these, with a wrong element or shape
-  std::uint64_t elements = 0;  ///< of all outputs
+  std::uint64_t failing = 0;   ///< those of the cases with a wrong element or shape
+  std::uint64_t elements = 0;  ///< elements of all outputs
   std::uint64_t wrong = 0;     ///< wrong elements
-  // Of the best set of models:
+  // Counts under the best set of models:
   std::uint64_t reproduced_cases = 0;  ///< every byte of them
   std::uint64_t explained = 0;         ///< wrong elements that it reproduces
   std::uint64_t broken = 0;            ///< elements that are right or legal, where it computes something else
@@ -74,16 +74,16 @@ struct Explanation {
   /// Sets of one defect more that no generated case excluded: the backend may have these defects too.
   std::vector<DefectSet> not_excluded;
   Support support;
-  Pattern pattern;                ///< of the wrong elements of all cases
-  Pattern pattern_of_case;        ///< of the case in question alone
-  ErrorDistribution errors;       ///< of the case in question
-  Region region;                  ///< of the cases that the backend was run on
+  Pattern pattern;                ///< pattern of the wrong elements of all cases
+  Pattern pattern_of_case;        ///< pattern of the case in question alone
+  ErrorDistribution errors;       ///< errors of the case in question
+  Region region;                  ///< region of the cases that the backend was run on
   std::uint64_t expressions = 0;  ///< tried, to learn a model
   std::uint64_t agreed = 0;       ///< cases on which a learnt model differs from the reference, made when it was known
-  std::uint64_t work = 0;         ///< of models: ExplainOptions::work, without what learning took
+  std::uint64_t work = 0;         ///< work of models: ExplainOptions::work, without what learning took
   double seconds = 0;             ///< wall-clock time
 
-  /// Of the wrong elements of all cases; "shape" where the case in question has none.
+  /// Returns the pattern of the wrong elements of all cases; "shape" where the case in question has none.
   [[nodiscard]] const Pattern& place() const { return pattern_of_case.id == "shape" ? pattern_of_case : pattern; }
   /// A name for what is wrong, the same from case to case: "pad-raw-zero+half-away";
   /// "w-zp-first-channel|w-zp-group-local" where ambiguous; "partial:pad-raw-zero" where that reproduces the

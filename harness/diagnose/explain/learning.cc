@@ -101,7 +101,7 @@ class RowObserver final : public ContextObserver {
   bool is_whole_ = true;
 };
 
-// What expressions with the same values in one case come to, which is the same.
+// Remembers which expressions fit one case, by their values there: equal values give the same answer.
 struct KnownCase {
   std::vector<std::size_t> rows;
   std::unordered_map<std::uint64_t, bool> fits;  ///< by the values in these rows
@@ -110,7 +110,7 @@ struct KnownCase {
 // One slot's expressions, and what is known of them.
 struct SearchedSlot {
   Enumeration enumeration;
-  std::vector<std::optional<KnownCase>> cases;  ///< of the first observations; nothing where not all rows are known
+  std::vector<std::optional<KnownCase>> cases;  ///< by the first observations; absent where not all rows are known
 };
 
 struct Candidate {
@@ -198,7 +198,8 @@ class Learner {
     return contradiction(expression, one) == std::end(one);
   }
 
-  // What has just refuted one expression is likely to refute the next.
+  // Whether the expression fits all observations. The one that refutes it is tried first on the next, which it is
+  // likely to refute too.
   [[nodiscard]] bool fits_all(const Expression& expression) {
     const auto found = contradiction(expression, testing_);
     if (found == testing_.end()) return true;

@@ -1,5 +1,6 @@
-// What a backend does where no model of a known defect fits: an expression in place of one of the reference's, found
-// by trying all of them, smallest first, on what was observed, and then on cases made to tell apart what is left.
+// Learns what a backend does where no model of a known defect fits: an expression in place of one of the reference's,
+// found by trying all of them, smallest first, on what was observed, and then on cases made to tell apart those that
+// are left.
 //
 // docs/explain.md ("Learning a model") describes the language and what is claimed.
 #pragma once
@@ -26,7 +27,7 @@ struct Learning {
 };
 
 struct LearningOptions {
-  std::uint64_t work;  ///< of models, in products: ModelledCase::expense()
+  std::uint64_t work;  ///< work of models, in products: ModelledCase::expense()
   /// Whether something else has this failure, so that nothing is to be learnt from it. May be empty.
   std::function<bool(const Observation&)> is_explained;
 };

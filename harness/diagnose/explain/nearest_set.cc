@@ -8,10 +8,10 @@ namespace {
 
 // Wrong elements, in parts of them all, that the nearest set explains at least where it is worth naming.
 constexpr double kNear = 0.5;
-// Of the work, in parts: for each comparison of candidates at most, and of the work that is left.
+// Shares that one comparison of candidates may take at most: of the whole work, and of the work that is left.
 constexpr double kForComparing = 0.1;
 constexpr double kOfTheRest = 0.4;
-// Of the work, in parts: up to the end of looking for sets that reproduce the case in question.
+// Share of the work that may be spent by the end of looking for sets that reproduce the case in question.
 constexpr double kForReproducing = 0.95;
 // Pairs of the defects that explain most are compared to find the nearest set.
 constexpr std::size_t kNearest = 6;

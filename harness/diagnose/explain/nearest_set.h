@@ -1,4 +1,4 @@
-// What comes near where no set of defects reproduces everything that was observed.
+// Finds the set of defects that comes nearest where none reproduces everything that was observed.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace qconform::diagnose {
 
-/// What an explanation may take: counted work, so that the answer does not depend on how busy the machine is, and the
-/// time that the backend takes, which nobody can count.
+/// Bounds an explanation: its counted work, so that the answer does not depend on how busy the machine is, and the time
+/// that the backend takes, which nobody can count.
 class Budget {
  public:
   /// `work` in products (ModelledCase::expense()), that of `test` included; `backend_seconds` wall-clock.

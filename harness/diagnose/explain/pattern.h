@@ -1,4 +1,4 @@
-// Where in its outputs a backend is wrong, and by how much.
+// Finds the places of its outputs in which a backend is wrong, and by how much.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct Pattern {
   std::string_view description;  ///< "windows that reach the padding"
   std::uint64_t wrong = 0;       ///< wrong elements, all of them in that place
   std::uint64_t there = 0;       ///< elements in that place
-  std::uint64_t elements = 0;    ///< of the outputs looked at
+  std::uint64_t elements = 0;    ///< elements of the outputs looked at
 };
 
-/// Of the failing observations together. Outputs of a wrong shape have the pattern "shape" when there
+/// Finds the pattern of all failing observations together. Outputs of a wrong shape have the pattern "shape" when there
 /// are no others.
 [[nodiscard]] Pattern pattern_of(std::span<const Observation* const> observations);
 
@@ -31,8 +31,8 @@ struct Pattern {
 /// How far wrong elements are from the right values.
 struct ErrorDistribution {
   std::uint64_t wrong = 0;
-  double lowest = 0;   ///< of got - right; NaN counts for neither
-  double highest = 0;  ///< likewise
+  double lowest = 0;   ///< lowest got - right; NaN counts for neither
+  double highest = 0;  ///< highest got - right
   std::uint64_t too_low = 0;
   std::uint64_t too_high = 0;
   std::uint64_t by_one = 0;  ///< off by 1 in either direction

@@ -47,11 +47,11 @@ class Probes {
   std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept
 };
 
-/// What all failures have in common, and everything about rounding where they are about ties.
+/// Returns the hazards that all failures have in common, and all hazards of rounding where the failures are about ties.
 [[nodiscard]] std::vector<Hazard> common_hazards(const Operator& op, std::span<const Observation* const> failures);
 
-/// Where those of the `known` defects show that some of the candidates have and others lack; where
-/// `few_failures`, those that all of them have, too.
+/// Returns hazards near which those of the `known` defects show that some of the candidates have and others lack; with
+/// `few_failures`, also those that all of them have.
 [[nodiscard]] std::vector<Hazard> separating_hazards(const Operator& op, std::span<const DefectSet* const> candidates,
                                                      std::span<const Defect* const> known, bool few_failures);
 

@@ -14,7 +14,7 @@ namespace {
 // where it is told from the nearest eliminated candidate by a few elements only.
 constexpr int kIdleCases = 24;
 constexpr int kIdleCasesInDoubt = 96;
-// Where several are left: they may differ on few cases.
+// Idle cases that end an experiment while several candidates are left: they may differ on few cases.
 constexpr int kIdleCasesOfSeveral = 192;
 constexpr std::uint64_t kFewElements = 5;
 

@@ -17,7 +17,8 @@ using Run = std::function<Outcome(const Case&)>;
 
 constexpr int kDrawsForAForm = 2;
 constexpr int kMostCases = 400;
-// Of each kind of node, once all kinds together seem to have one answer; more where a case aims at a single tie.
+// Cases for each kind of node, once all kinds together seem to have one answer. A plain kind gets more, since its cases
+// aim at a single tie.
 constexpr int kCasesOfAKind = 6;
 constexpr int kCasesOfAPlainKind = 18;
 
@@ -242,7 +243,7 @@ class Identifier {
     return std::nullopt;
   }
 
-  // What earlier experiments found out about nodes of that kind.
+  // Returns the candidates that earlier experiments found for nodes of that kind.
   [[nodiscard]] std::vector<const Candidate*> found_before(std::string_view op_type, const NodeKind& kind) const {
     std::vector<const Candidate*> found;
     for (const Answer& answer : result_.answers) {
@@ -283,14 +284,15 @@ class Identifier {
       const std::size_t form = static_cast<std::size_t>(i) % question.forms.size();
       const bool is_news = ask_case(question, form, elimination.pairs(question.base_of[form]), elimination, asked);
       idle = is_news ? 0 : idle + 1;
-      // Of a single kind, where others have been asked before, the alternatives to what is left suffice.
+      // A single kind is asked after others have been: it suffices to watch the alternatives to the last candidate.
       if (is_news && of_one_kind && elimination.left() == 1) elimination.watch_neighbours();
     }
     if (kinds_of(question.forms).size() > 1) ask_every_kind(question, elimination, asked);
     return elimination.take(question.forms);
   }
 
-  // What is left was found on the kinds of nodes that came up. Each kind may be the one that computes otherwise.
+  // Asks about every kind of node. The candidates that are left were found on the kinds that came up; each kind may be
+  // the one that computes otherwise.
   void ask_every_kind(const Question& question, Elimination& elimination, std::vector<Asked>& asked) {
     elimination.watch_neighbours();
     for (std::size_t form = 0; form < question.forms.size(); ++form) {

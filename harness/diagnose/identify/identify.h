@@ -1,9 +1,9 @@
 // How a backend computes: of the variants that are known, which one its outputs are consistent with.
 //
-// Every combination of variants of an experiment (identify_probe.h) is a candidate. Cases are drawn on which
-// candidates disagree; the backend's output eliminates those that predicted another value of any element.
-// What is left after no case told the rest apart any more has survived, with the number of elements that
-// speak for it. That no candidate is left is an answer too: none of the known variants.
+// Every combination of variants of an experiment (identify_probe.h) is a candidate. Cases are drawn on which candidates
+// disagree; the backend's output eliminates those that predicted another value of any element. A candidate that is left
+// when no case tells the rest apart any more has survived, with the number of elements that speak for it. That no
+// candidate is left is an answer too: none of the known variants.
 #pragma once
 
 #include <cstdint>
@@ -39,18 +39,18 @@ struct Candidate {
   [[nodiscard]] bool survives() const { return refuted_elements == 0; }
 };
 
-/// What came of one experiment, for all nodes or for some.
+/// The result of one experiment, for all nodes or for some.
 struct Answer {
   std::string_view op_type;
   std::vector<const Choice*> choices;
   std::vector<Form> forms;        ///< that the backend takes; empty: none, so that nothing could be asked
   std::vector<KindPattern> only;  ///< kinds of nodes that the answer holds for, where others have another; else empty
-  std::string holds_for;          ///< the same in words: "all but depthwise"
-  std::string narrowed;           ///< what had to be left out of the forms for any candidate to fit; may be empty
+  std::string holds_for;          ///< `only` in words: "all but depthwise"
+  std::string narrowed;           ///< parts left out of the forms for any candidate to fit; may be empty
   std::string declined;           ///< the backend's reason, where it takes no form
   std::uint64_t cases = 0;        ///< that it computed
   std::uint64_t elements = 0;
-  std::vector<Candidate> candidates;  ///< of one experiment always in the same order
+  std::vector<Candidate> candidates;  ///< always in one order for an experiment
 
   [[nodiscard]] std::vector<const Candidate*> survivors() const;
   /// The variant that leaves nothing of the choice in that position (Variant::settles); null where there is none.
@@ -74,7 +74,7 @@ struct IdentifyOptions {
 };
 
 [[nodiscard]] Identification identify(Backend& backend, const IdentifyOptions& options);
-/// The same of whatever `run` runs, and `info` describes.
+/// Identifies the arithmetic of whatever `run` runs and `info` describes.
 [[nodiscard]] Identification identify(const std::function<Outcome(const Case&)>& run, const BackendInfo& info,
                                       const IdentifyOptions& options);
 

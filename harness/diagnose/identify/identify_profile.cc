@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-
 namespace qconform::diagnose {
 namespace {
 
@@ -16,7 +15,7 @@ void add_variants(const Answer& answer, TextsByKey& variants) {
   }
 }
 
-// What is pinned of one kind of node.
+// Returns the variants that are pinned for one kind of node.
 TextsByKey variants_for(const Identification& identification, std::string_view op_type, const NodeKind& kind,
                         bool with_narrowed) {
   TextsByKey variants;

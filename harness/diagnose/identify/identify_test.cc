@@ -65,7 +65,7 @@ TEST(Identify, NamesTheArithmeticOfTheKernelsUnderEachProfile) {
               HasSubstr("f32-multiplier-widened, zero-point-first-f64, integer"));
 }
 
-// What the default profile admits is nevertheless told apart: by name.
+// Identification tells apart, by name, even what the default profile admits.
 TEST(Identify, NamesEveryDefectModelThatIsAdmitted) {
   for (const Defect& defect : defects()) {
     for (const std::string_view op_type : defect.admitted) {

@@ -1,4 +1,4 @@
-// What a shrunk case must share with the original case to count as the same failure.
+// The properties that a shrunk case must share with the original case to count as the same failure.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace qconform::shrink {
 
-/// What the semantics say of a case, as far as shrinking must keep it.
+/// The semantics of a case, as far as shrinking must keep them.
 struct Lane {
   Expectation expectation = Expectation::unstated;
   std::vector<std::string> rules;  ///< "C8 pads" of the violation, or the rules of the latitudes
@@ -34,9 +34,9 @@ enum class Distance : std::uint8_t {
 struct Failure {
   VerdictKind kind = VerdictKind::pass;
   std::string rule;
-  std::string place;  ///< of a crash: signal and function; of a stray access: tensor and side; else empty
+  std::string place;  ///< for a crash, signal and function; for a stray access, tensor and side; else empty
   Distance distance = Distance::none;
-  int sign = 0;  ///< of the error of the most distant element: -1 too low, 1 too high
+  int sign = 0;  ///< sign of the error of the most distant element: -1 too low, 1 too high
 
   bool operator==(const Failure&) const = default;
 };

@@ -11,8 +11,8 @@ namespace qconform::shrink {
 
 /// Compared from the first number to the last: what matters most to a reader comes first.
 struct Measure {
-  std::uint64_t nodes = 0;         ///< of the graph
-  std::uint64_t elements = 0;      ///< of inputs with their padding and of the output, where that is known
+  std::uint64_t nodes = 0;         ///< nodes of the graph
+  std::uint64_t elements = 0;      ///< elements of inputs with their padding and of the output, where that is known
   std::uint64_t structure = 0;     ///< inputs, dimensions, attributes and what they say
   std::uint64_t zero_points = 0;   ///< that are not 0
   std::uint64_t scales = 0;        ///< complexity of the scales

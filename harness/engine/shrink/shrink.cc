@@ -177,7 +177,7 @@ class Search final : public Subject {
     return {std::move(expected), std::move(outcome), std::move(verdict)};
   }
 
-  // Where only the answer to another x is wrong, the search begins with the case of that x.
+  // Runs the first case. If only the answer to another x is wrong, the search begins with the case of that x.
   Answer run_first() {
     Answer answer = judged(current_, outcome_of(current_));
     auto own = with_its_own_input(answer.expected, answer.outcome);
@@ -282,7 +282,7 @@ class Collector final : public Subject {
   std::vector<Case> found_;
 };
 
-// What the shrunk case says of itself.
+// Gives the shrunk case an id and a note that name the original.
 Case labelled(Case smallest, const Case& original) {
   smallest.id = original.id + ".shrunk";
   smallest.note = "shrunk from " + original.id + (original.note.empty() ? "" : ": " + original.note);

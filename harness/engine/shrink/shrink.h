@@ -37,7 +37,7 @@ using Runner = std::function<Outcome(const Case&)>;
 using HasCause = std::function<bool(const Expected&, const Outcome&)>;
 
 struct Limits {
-  std::uint64_t runs = 5000;  ///< of the backend; one that times out counts as 100, one that ends its process as 4
+  std::uint64_t runs = 5000;  ///< runs of the backend; one that times out counts as 100, one that ends its process as 4
   double seconds = 4;         ///< wall-clock time; a run that has begun is not cut short
   /// Seconds since any fixed moment; the steady clock where empty.
   std::function<double()> clock;
@@ -57,9 +57,9 @@ enum class Ending : std::uint8_t {
 
 struct Result {
   Case smallest;    ///< the case given, where nothing was shrunk
-  Verdict verdict;  ///< of `smallest`
+  Verdict verdict;  ///< verdict on `smallest`
   Ending ending = Ending::minimal;
-  std::uint64_t runs = 0;   ///< of the backend
+  std::uint64_t runs = 0;   ///< runs of the backend
   std::uint64_t steps = 0;  ///< reductions taken
   double seconds = 0;
   /// Reductions taken, by name, in the order in which they are tried.

@@ -143,7 +143,7 @@ class Offers final : public Subject {
 
 class PlantedShrink : public ::testing::TestWithParam<const char*> {};
 
-// What shrinking promises, whatever it is given.
+// Shrinking keeps its promises whatever failing case it is given.
 TEST_P(PlantedShrink, KeepsTheFailureAndNeverGrows) {
   const auto backend = planted(GetParam());
   const Runner runner = in_process(*backend);
@@ -382,7 +382,7 @@ Runner misplaced_images(std::int64_t (*offset)(std::int64_t n, std::int64_t imag
   };
 }
 
-// What is left is as large as the offset needs, and has one output of each image.
+// The shrunk case is as large as the offset needs, and has one output of each image.
 TEST(Shrink, ImagesReadFromAWrongOffsetHaveOneOutputEach) {
   const Runner kernels[] = {
       misplaced_images([](std::int64_t n, std::int64_t image) { return n * image % 128; }),

@@ -59,11 +59,12 @@ void cut_to_prefix(Subject& subject, List list, const std::string& name) {
   }
 }
 
-// Of so many indices, so few neighbouring ones are tried wherever they lie.
+// In a list of at most kShort indices, runs of at most kFew neighbouring ones are tried wherever they lie.
 constexpr std::int64_t kShort = 16;
 constexpr std::int64_t kFew = 3;
 
-// Where an even length is needed, 14 never comes to 2 by halves: 7 are left, or 11, or 13.
+// Keeps a few neighbouring indices. Halves alone do not suffice: with an even length needed, 14 never comes to 2 by
+// halves: 7 are left, or 11, or 13.
 void cut_to_few(Subject& subject, List list, const std::string& name) {
   const auto extent = find_extent(subject, list, name);
   if (!extent || extent->length > kShort) return;
@@ -118,7 +119,7 @@ void cut_extents(Subject& subject) {
 }
 
 void cut_single_axes(Subject& subject) {
-  // Where the inputs fit together, one of them alone cannot shrink.
+  // Inputs that fit together leave no room to shrink one of them alone.
   if (classify(subject.current()).lowered == nullptr) cut_all(subject, single_axes);
 }
 

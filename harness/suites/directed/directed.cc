@@ -58,7 +58,8 @@ struct Merit {
   bool proves = false;  ///< the output would show a defect
 };
 
-// Of most draws the hazards alone are counted: only where they have the one that is aimed for does the reference run.
+// Rates a draw. For most draws it counts the hazards alone: the reference runs only where they have the one that is
+// aimed for.
 Merit merit_of(const Case& test_case, Hazard hazard) {
   const Classification classification = classify(test_case);
   if (classification.expectation() != Expectation::valid || classification.value_is_open) return {};

@@ -33,7 +33,7 @@ TEST(DirectedSuite, CaseDependsOnSeedAndIndexAlone) {
   EXPECT_NE(digest_of(directed_case(5, 0)), digest_of(directed_case(6, 0)));
 }
 
-// What a run of some thousands of cases reaches, over any seed.
+// Counts what some thousands of cases reach, over any seed.
 struct SuiteStatistics {
   HazardCoverage coverage;
   std::uint64_t cases = 0;

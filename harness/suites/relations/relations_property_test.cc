@@ -20,7 +20,7 @@ namespace {
 
 using relations::Subject;
 
-// What the input is like, for the distribution that RapidCheck prints.
+// Classifies the input, for the distribution that RapidCheck prints.
 void classify_input(const Subject& subject) {
   RC_TAG(subject.base->node().op_type);
   const relations::Convolution* const convolution = relations::convolution_of(subject);

@@ -196,7 +196,7 @@ class Generator {
     return true;
   }
 
-  // Where every parameter is combined, nothing is left to chance.
+  // Completes a row. If every parameter is combined, nothing is left to chance.
   std::optional<Row> drawn(const PartialRow& partial) {
     return chosen_.count() == chosen_.model.parameters.size() ? solver_.complete(partial) : solver_.draw(partial, rng_);
   }

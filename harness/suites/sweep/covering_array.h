@@ -10,7 +10,7 @@
 
 namespace qconform::sweep {
 
-/// What an array covers: classes of every `strength` of the parameters `among` together.
+/// The combinations that an array covers: classes of every `strength` of the parameters `among` together.
 struct Combinations {
   std::size_t strength;            ///< 3 or 4
   std::vector<std::size_t> among;  ///< ascending, `strength` of them or more
@@ -19,13 +19,13 @@ struct Combinations {
 /// The parameters that say where windows lie and how large things are: geometry and extents. In their order.
 [[nodiscard]] std::vector<std::size_t> shape_parameters(const Model& model);
 
-/// Of strength 3 among all parameters, or of strength 4 among shape_parameters().
+/// Returns the combinations of strength 3 among all parameters, or of strength 4 among shape_parameters().
 [[nodiscard]] Combinations combinations_of(const Model& model, std::size_t strength = 3);
 
 /// Rows that the model allows and that cover every feasible one of the combinations; parameters that are not among
 /// those are drawn. The same rows on every machine and compiler.
 [[nodiscard]] std::vector<Row> covering_array(const Model& model, const Combinations& combinations);
-/// Of strength 3. The model has three parameters or more.
+/// Covers the combinations of strength 3. The model has three parameters or more.
 [[nodiscard]] std::vector<Row> covering_array(const Model& model);
 
 struct Proof {
@@ -36,7 +36,7 @@ struct Proof {
   std::uint64_t excluded_by_several = 0;
 };
 
-/// What is said of rows without the search for those that they lack: `coverage` but for `feasible` and `infeasible`.
+/// Counts what the rows cover, without the search for combinations that they lack: all but `feasible` and `infeasible`.
 /// Rows that break a constraint do not count.
 [[nodiscard]] CombinationCoverage coverage_of(const Model& model, const Combinations& combinations,
                                               std::span<const Row> rows);
@@ -45,7 +45,7 @@ struct Proof {
 /// not count. Any other one is searched for in the space of all rows, exhaustively: found, it is feasible and not
 /// covered; not found, it is infeasible.
 [[nodiscard]] Proof prove_coverage(const Model& model, const Combinations& combinations, std::span<const Row> rows);
-/// Of strength 3.
+/// Counts the combinations of strength 3.
 [[nodiscard]] Proof prove_coverage(const Model& model, std::span<const Row> rows);
 
 }  // namespace qconform::sweep

@@ -162,8 +162,8 @@ class Learner {
     });
   }
 
-  // Where one class goes with others alone (uint8 weights with an uint8 zero point, say): the parameters of which some
-  // class was declined vary together, the others stay as they are in a row that is taken.
+  // Tries declined classes together, since one may go with others alone (uint8 weights with an uint8 zero point, say):
+  // the parameters of which some class was declined vary together, the others stay as they are in a row that is taken.
   void try_declined_classes() {
     for (bool found = true; found && !bases_.empty();) {
       found = false;
@@ -212,7 +212,8 @@ class Learner {
     }
   }
 
-  // What was found first is often a part of what was found later: it goes where no row has it that the others leave.
+  // Drops combinations that the others imply. One that was found first is often a part of a later one: it goes where no
+  // row has it that the others leave.
   void drop_implied() {
     std::vector<Combination>& declined = learnt_.contract.declined;
     for (std::size_t i = 0; i < declined.size();) {

@@ -85,7 +85,7 @@ class SizesSuite final : public Suite {
   }
 
   std::string name_;
-  std::string prefix_;  ///< of its cases' names
+  std::string prefix_;  ///< prefix of its cases' names
   std::uint64_t seed_;
   std::vector<Part> parts_;
   std::size_t part_ = 0;

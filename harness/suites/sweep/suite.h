@@ -22,24 +22,24 @@ struct Plan {
   std::string name = "sweep";  ///< its cases' names begin with it
 };
 
-/// Of the models of all families, in their order; computed once in a program's life.
+/// Returns the plans of the models of all families, in their order; computed once in a program's life.
 [[nodiscard]] const std::vector<Plan>& plans();
 
-/// Of the quantized units of all families, for the suite `qdq`; likewise.
+/// Returns the plans of the quantized units of all families, for the suite `qdq`; computed once in a program's life.
 [[nodiscard]] const std::vector<Plan>& unit_plans();
 
-/// Where a case lies: in the model of plans()[plan], with those classes.
+/// The place of a case: the model of plans()[plan], and the case's classes there.
 struct Place {
   std::size_t plan;
   Row row;
 };
-/// Of a valid case of one node; nothing where no model has it.
+/// Returns the place of a valid case of one node; nothing where no model has it.
 [[nodiscard]] std::optional<Place> place_of(const Case& test_case);
 
 /// Eight digits that tell the cases of some contracts from those of others.
 [[nodiscard]] std::string digest_of(const std::vector<Contract>& contracts);
 
-/// `contracts`: of each of plans(). Those that take everything take nothing in its place.
+/// Returns `contracts`, one for each of plans(), in which those that took everything take nothing.
 [[nodiscard]] std::vector<Contract> narrow_ones(std::vector<Contract> contracts);
 
 /// The case of row `index` of a plan: expected to be valid, tagged with its classes, "kernel=uneven".
@@ -60,7 +60,7 @@ void draw_rows(Plan& plan, const Contract& contract, std::size_t more, std::uint
 /// All rows of some plans. The rows do not depend on the seed; the values of their cases do.
 class SweepSuite final : public Suite {
  public:
-  /// Of plans(), which are made at the first case.
+  /// Sweeps plans(), which are made at the first case.
   explicit SweepSuite(std::uint64_t seed) : name_("sweep"), seed_(seed) {}
   SweepSuite(std::string name, std::vector<Plan> plans, std::uint64_t seed)
       : name_(std::move(name)), seed_(seed), own_(std::move(plans)) {}

@@ -63,7 +63,7 @@ void add_triples(const Row& row, Triples& triples) {
   }
 }
 
-// Of every row there is.
+// Returns the triples of every row that the model allows.
 Triples feasible_by_brute_force(const Model& model) {
   Triples triples;
   Row row(model.parameters.size(), 0);
@@ -287,8 +287,7 @@ TEST(Sweep, CasesAreValidAndHaveTheClassesTheyClaim) {
   }
 }
 
-// Rows far from the array's own: whatever the model allows can be made.
-// Of a random case the model may have no row, but never one out of range; empty tensors have none.
+// A random case may have no row of the model, but never one out of range; empty tensors have none.
 TEST(Sweep, AnyRandomCaseHasAPlaceOrNone) {
   int placed = 0;
   for (std::uint64_t index = 0; index < 2000; ++index) {
@@ -304,6 +303,7 @@ TEST(Sweep, AnyRandomCaseHasAPlaceOrNone) {
   EXPECT_GT(placed, 1500);
 }
 
+// Every row that the model allows can be made a case, however far it is from the array's own.
 TEST(Sweep, AnyAllowedRowIsRealised) {
   for (const Plan& plan : plans()) {
     const Model& model = plan.swept.model();

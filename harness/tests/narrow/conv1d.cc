@@ -9,8 +9,8 @@
 //   dilated       so it is by the dilation, and so are the outputs: each row is a convolution without dilation
 //   dense         anything else
 //
-// Where a path reads padded rows, these hold x without its zero point, in 16 bits, and zeros in the padding: then no
-// tap needs a check, and no sum a correction.
+// Padded rows, which some paths read, hold x without its zero point, in 16 bits, and zeros in the padding: then no tap
+// needs a check, and no sum a correction.
 #include <qconform/node.hpp>
 
 #include <array>
@@ -120,7 +120,7 @@ class PackedWeights {
   const BlockWeights* of(std::int64_t group, std::int64_t index) const {
     return weights_.data() + (group * blocks_ + index) * depth_;
   }
-  // What the sums of a block begin with.
+  // Values that the sums of a block begin with.
   const std::array<Sum, kChannelBlock>& initial(std::int64_t group, std::int64_t index) const {
     return initial_[static_cast<std::size_t>(group * blocks_ + index)];
   }
@@ -186,7 +186,7 @@ class Phases {
   std::int64_t length() const { return length_; }
   // Values of a channel, in all phases.
   std::int64_t channel_length() const { return count_ * length_; }
-  // Where value `i` of a padded row lies among those of its channel.
+  // Place of value `i` of a padded row among those of its channel.
   std::int64_t place_of(std::int64_t i) const { return i % count_ * length_ + i / count_; }
 
   // `row` has room for a padded row.
@@ -485,7 +485,7 @@ class DepthwiseConvolution {
     }
   }
 
-  // What one tap adds; `w` is its weight in the first of the channels.
+  // Adds one tap to the sums of channels that share its values; `w` is its weight in the first of the channels.
   void add_shared(const Element* values, const std::int8_t* w, std::int64_t channels, std::int64_t count,
                   BlockSums& sums) const {
     for (std::int64_t p = 0; p < count; ++p) {

@@ -195,7 +195,7 @@ void multiply(const std::int8_t* const* rows, std::int64_t depth, const std::int
 
 // ---- Shapes ----
 
-// Of one image. Elements of x, w and y lie [row][column][channel].
+// Sizes of one image. Elements of x, w and y lie [row][column][channel].
 struct Shape {
   explicit Shape(const qc2::Convolution& c)
       : rows(c.axes[0]),

@@ -78,7 +78,7 @@ class Requantization {
 
 // ---- Shapes ----
 
-// Of one image. A convolution of one dimension is one of a single row.
+// Sizes of one image. A convolution of one dimension is one of a single row.
 struct Shape {
   explicit Shape(const qc2::Convolution& c)
       : rows(c.axes.size() == 2 ? c.axes[0] : qc2::Axis{1, 1, 1, 1, 0, 0, 1}),
@@ -129,7 +129,7 @@ Path path_of(const qc2::Convolution& c, const Shape& shape) {
 
 // ---- Weights ----
 
-// What the products of raw bytes have to be completed with, for each output channel.
+// Terms that complete the products of raw bytes, for each output channel.
 class Corrections {
  public:
   explicit Corrections(const qc2::Convolution& c) : zero_points_(c.w_zero_point) {
@@ -365,7 +365,7 @@ class MatrixConvolution {
     }
   }
 
-  // What one tap of the windows reads in a row of x.
+  // Gathers the values that one tap of the windows reads in a row of x.
   void gather_tap(const std::uint8_t* row, const Reach& reach, std::int64_t j, std::int64_t length,
                   std::uint8_t* to) const {
     const std::int64_t begin = std::clamp(reach.begin - j, std::int64_t{0}, length);

@@ -44,7 +44,7 @@ struct AnyConvolution {
     return result;
   }
 
-  // Where tap `k` of a window lies in x; -1 in the padding.
+  // Place of tap `k` of a window in x; -1 in the padding.
   std::int64_t place_of(std::int64_t k, const std::int64_t* position) const {
     std::int64_t place = 0;
     std::int64_t step = 1;

@@ -61,7 +61,7 @@ void for_shared_memory(Change change) {
   }
   (void)std::fclose(maps);
   for (const auto& [begin, end] : found) {
-    // What lies behind is of large messages: to touch it all would take gigabytes.
+    // The bytes behind kMost are for large messages: to touch them all would take gigabytes.
     constexpr std::uintptr_t kMost = 4 << 20;
     change(reinterpret_cast<unsigned char*>(begin), end - begin < kMost ? end - begin : kMost);
   }
@@ -239,7 +239,7 @@ const Way kWays[] = {
        sleep_for_ever();
      }},
     {"run-changes-x87", change_x87},
-    // What harms nobody.
+    // These harm nobody.
     {"run-prints-much",
      [] {
        const std::string line(1023, '*');

@@ -14,7 +14,7 @@ namespace {
 
 using Value = const qc2_value*;
 
-// What `nodes[i]` of a graph reads, by position; null for an omitted one.
+// Returns the value that a node of the graph reads at that position; null for an omitted one.
 Value input(const qc2_graph& graph, const qc2_node& node, size_t position) {
   const int32_t at = position < node.input_count ? node.inputs[position] : -1;
   return at < 0 ? nullptr : graph.values[at];

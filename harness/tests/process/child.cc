@@ -145,7 +145,7 @@ Backend& computing(const Case& test_case, Backend& scalar) {
   }
 }
 
-// What is wrong wherever cases come from.
+// Goes wrong as `how` says, in the ways that do not depend on where cases come from.
 void go_wrong(const std::string& how, const char* file) {
   if (how == "hangs") hang();
   if (how == "exits") std::exit(3);
@@ -159,7 +159,7 @@ void go_wrong(const std::string& how, const char* file) {
   if (how == "leaves-a-daemon") leave_a_daemon(file);
 }
 
-// What is wrong with messages; false where the right answer follows.
+// Answers wrongly as `how` says, in the ways that concern messages; false where the right answer follows.
 bool answer_wrong(const std::string& how, const Message& request, const Answer& right) {
   const std::string header = backend::message_header(right.kind, request.number, right.payload.size());
   if (how == "garbage") return put("Traceback: no such thing\n"), true;

@@ -21,13 +21,13 @@ namespace qconform::testing {
 /// type or omitted, y like x. Every odd x is a tie.
 [[nodiscard]] const Family& halving_family();
 
-/// The same operator by the name Bare, in a family that leaves out all that a family may leave out.
+/// The family of Bare, which is Halve by another name. It leaves out all that a family may leave out.
 [[nodiscard]] const Family& bare_family();
 
 /// "Halve" or "Bare" of x, with a zero point of its type or without.
 [[nodiscard]] Case halve_case(std::string_view op_type, Tensor x, std::optional<std::int64_t> zero_point = {});
 
-// What follows is for the families alone.
+// The declarations below are for the families alone.
 
 inline constexpr Feature kHalveFeature{20};
 

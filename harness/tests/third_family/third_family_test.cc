@@ -105,7 +105,7 @@ std::unique_ptr<Backend> with_defect(std::string_view id) {
   return std::move(*selected);
 }
 
-// What the random suite has of Halve among its first cases.
+// Returns the first `count` cases of Halve in the random suite.
 std::vector<Case> random_halves(std::size_t count) {
   std::vector<Case> cases;
   for (std::uint64_t index = 0; cases.size() < count; ++index) {
@@ -316,7 +316,7 @@ diagnose::Explanation explained(Backend& backend) {
   return observation == nullptr ? diagnose::Explanation() : diagnose::explain(std::move(observation), run, {});
 }
 
-// Of the defects that compute the same of every half, all.
+// Returns the signature of a defect. It names all defects that compute the same of every half.
 std::string_view signature_of(const diagnose::Defect& defect) {
   for (const std::string_view alike : {"clamp-before-zp|wrap-not-saturate", "zp-before-round|zp-in-f32"}) {
     if (alike.starts_with(defect.id) || alike.ends_with(defect.id)) return alike;
@@ -452,7 +452,7 @@ TEST(ThirdFamily, IsReported) {
   EXPECT_THAT(report::to_markdown(report, report::kCommentBytes), HasSubstr("Halve"));
 }
 
-// What needs more than right answers leaves Bare aside.
+// Everything that needs more than right answers leaves Bare aside.
 TEST(ThirdFamily, MayLeaveOutAllButItsRightAnswers) {
   const Case test_case = halve_case("Bare", make::int8({2}, {1, 2}));
   auto suite = suite_of({test_case});
