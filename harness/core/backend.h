@@ -132,7 +132,7 @@ struct BackendInfo {
                "what, and how the self-check saw it.",
            .presence = Presence::omitted);
 
-  /// What opens the backend again.
+  /// The text that opens the backend again on the command line.
   [[nodiscard]] const std::string& on_command_line() const { return specification.empty() ? name : specification; }
 
   bool operator==(const BackendInfo&) const = default;
@@ -219,8 +219,8 @@ class Backend {
   [[nodiscard]] virtual std::optional<CaseGraph> rewritten(const Case& /*test_case*/) { return std::nullopt; }
   /// Takes any case, malformed ones too. Weights are packed here.
   [[nodiscard]] virtual Preparation prepare(const Case& test_case) = 0;
-  /// The same for a backend that can take its inputs from other memory than the case's tensors. Both
-  /// outlive what is prepared.
+  /// Prepares the case for a backend that can take its inputs from other memory than the case's tensors. The case and
+  /// `inputs` outlive the prepared node.
   [[nodiscard]] virtual Preparation prepare_at(const Case& test_case, InputMemory& /*inputs*/) {
     return prepare(test_case);
   }

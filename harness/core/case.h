@@ -22,7 +22,7 @@ struct Attribute {
   bool operator==(const Attribute&) const = default;
 };
 
-/// What a right implementation does with the case.
+/// Says how a right implementation answers the case.
 enum class Expectation : std::uint8_t {
   unstated,  ///< the source makes no claim; the semantics decide
   valid,     ///< must be computed (lanes DET and OPEN); a clean refusal counts as unsupported
@@ -61,7 +61,8 @@ struct DefectAnswer {
   bool operator==(const DefectAnswer&) const = default;
 };
 
-/// What reports call a graph: a case of several nodes, or of one that is no operator by itself (MatMulInteger).
+/// The subject under which reports count a graph: a case of several nodes, or of one that is no operator by itself
+/// (MatMulInteger).
 inline constexpr std::string_view kGraphSubject = "Graph";
 
 /// A small ONNX graph with its tensors, and what is expected of it. harness/graphs/wiring.h says how the names
@@ -97,7 +98,7 @@ struct Case {
   [[nodiscard]] const Node& node() const { return nodes.front(); }
   /// The nodes' operators: "QLinearConv"; "DequantizeLinear+Conv+QuantizeLinear".
   [[nodiscard]] std::string op_types() const;
-  /// What reports count the case by: its operator, or kGraphSubject.
+  /// The subject by which reports count the case: its operator, or kGraphSubject.
   [[nodiscard]] std::string subject() const;
   [[nodiscard]] std::size_t output_count() const { return is_one_node() ? 1 : outputs.size(); }
   /// An attribute of the only node, or null.

@@ -1,5 +1,5 @@
-// What a Case says about itself beside its node, kept in a model's metadata_props under keys
-// "qconform.*" (docs/formats.md).
+// The facts that a Case states about itself beside its node, kept in a model's metadata_props under keys "qconform.*"
+// (docs/formats.md).
 #pragma once
 
 #include <cstdint>

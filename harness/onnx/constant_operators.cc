@@ -89,7 +89,7 @@ void copy_run(const Tensor& from, std::int64_t source, std::int64_t count, Tenso
   }
 }
 
-/// The same data in another shape.
+/// Returns `data` in another shape with as many elements, or nothing.
 std::optional<Tensor> with_shape(const Tensor& data, Shape shape) {
   const auto bytes = checked_bytes("", data.type, shape);
   if (!bytes || elements_of(shape) != data.elements()) return std::nullopt;

@@ -20,10 +20,11 @@
 // `std::size_t scratch_bytes() const` asks for scratch memory, aligned to 64 bytes. A kernel of the other operators has
 // `using Node = qc2::Linear;` and takes that instead of the Convolution.
 //
-// What is out of contract is rejected with the field and what was expected of it; so are nodes that backends may refuse
-// by ONNX's text and that no kernel wants: empty channels and windows, scales that are no positive numbers. A parameter
-// of one element is one value for the whole tensor, in whatever shape. What throws here or in the kernel becomes a
-// status: qc2::Refusal its own, any other exception QC_UNSUPPORTED. Needs the standard library only.
+// This header rejects nodes out of contract, and names the field and what was expected of it. It also rejects nodes
+// that backends may refuse by ONNX's text and that no kernel wants: empty channels and windows, scales that are no
+// positive numbers. A parameter of one element is one value for the whole tensor, in whatever shape. An exception
+// thrown here or in the kernel becomes a status: qc2::Refusal its own, any other QC_UNSUPPORTED. The header needs the
+// standard library only.
 #ifndef QCONFORM_NODE_HPP
 #define QCONFORM_NODE_HPP
 
@@ -373,7 +374,7 @@ struct Convolution {
   bool is_pointwise() const { return taps() == 1; }
   /// One input channel in each group.
   bool is_depthwise() const { return group_inputs() == 1 && groups > 1; }
-  /// What a sum of channel `m` is multiplied by, exactly but for the roundings of a double.
+  /// The factor for a sum of channel `m`: x_scale * w_scale[m] / y_scale, exact but for the roundings of a double.
   double multiplier(std::int64_t m) const {
     return static_cast<double>(x_scale) * static_cast<double>(w_scale[static_cast<std::size_t>(m)]) /
            static_cast<double>(y_scale);
@@ -703,7 +704,7 @@ struct Linear {
 
 // ---- The plugin ----
 
-/// What a kernel runs on.
+/// The memory that a kernel runs on.
 struct Run {
   const void* x;
   void* y;
