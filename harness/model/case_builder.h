@@ -43,7 +43,7 @@ using Shape = std::vector<std::int64_t>;
 
 }  // namespace make
 
-/// What every builder has. `Self` is the derived builder, so that calls chain.
+/// The base of every builder. `Self` is the derived builder, so that calls chain.
 template <typename Self>
 class CaseBuilder {
  public:

@@ -1,5 +1,5 @@
-// What implementations of an operator do differently: choices of its arithmetic, each with the variants that
-// are known, as replaced stages.
+// Differences between implementations of an operator: choices of its arithmetic, each with the variants that are known,
+// as replaced stages.
 #pragma once
 
 #include <functional>
