@@ -40,7 +40,8 @@ fs::path folder() {
   return own ? (own->parent_path() / "../../bochs").lexically_normal() : fs::path();
 }
 
-// What libraries are told by their environment, and where qconform finds them.
+// The environment variables that configure libraries or tell qconform where to find them: the emulated machine gets
+// them too.
 std::vector<std::string> passed_environment() {
   static constexpr std::array<std::string_view, 6> kPassed{"ONNXRUNTIME_", "QCONFORM_", "DNNL_",
                                                            "ONEDNN_",      "OMP_",      "ORT_"};

@@ -17,7 +17,7 @@ namespace qconform::backend {
 inline constexpr std::string_view kBochsPrefix = "bochs:";
 /// The disk of the emulated machine that it shares with qconform.
 inline constexpr std::string_view kBochsLine = "/dev/sdb";
-/// What a worker may take there at most, in bytes: the machine has 1 GiB.
+/// Bytes of memory that a worker in the emulated machine may take at most: the machine has 1 GiB.
 inline constexpr std::int64_t kBochsMemory = std::int64_t{512} << 20;
 
 /// The names of its processors, in lower case: "haswell", "sapphire_rapids".

@@ -28,8 +28,8 @@ struct Library {
   /// `what` has settings that are accepted, and its text is the backend's name. Called only for a library that is
   /// there.
   std::function<Result<std::unique_ptr<Backend>>(const Specification& what)> open = nullptr;
-  /// The same for a version that is not that of `state`; the error tells which ones are there. Null: there is one only,
-  /// or `release_program` has others.
+  /// Opens a version that is not that of `state`; the error tells which ones are there. Null: there is one version
+  /// only, or `release_program` has others.
   std::function<Result<std::unique_ptr<Backend>>(const Specification& what)> open_release = nullptr;
   /// In place of `open_release`, for releases that cannot be loaded into this process: the beginning of a command that
   /// goes on as `qconform worker` does. The command checks the settings. Errors as those of `open_release`.

@@ -39,7 +39,7 @@ bool is_key(std::string_view text) {
   return consists_of(text, kWordCharacters) && kLetters.find(text.front()) != std::string_view::npos;
 }
 
-// What stands in front of a backend, up to the = behind it.
+// The alias and number in front of a backend; `size` includes the = behind them.
 struct Front {
   std::string_view alias;
   int number = 0;
@@ -95,7 +95,7 @@ ReadValue take_value(std::string_view key, std::string_view& text) {
   return tl::unexpected(fmt::format("no end of the quoted value of {}", key));
 }
 
-// What stands behind an @.
+// Reads the settings behind an @.
 ReadSettings read_settings(std::string_view text) {
   Settings read;
   for (bool is_first = true;; is_first = false) {

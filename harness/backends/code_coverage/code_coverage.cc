@@ -162,7 +162,7 @@ class CodeRecorder {
     return added;
   }
 
-  // The same file has the same number in each worker.
+  // Returns the number of a module's file, which is the same in each worker.
   static std::uint32_t number_of(Shared& shared, const std::string& file) {
     std::uint32_t number = 0;
     while (number < shared.modules && file != shared.module_files[number].data()) ++number;

@@ -65,7 +65,7 @@ struct ConvolutionShapes {
     const ConvolutionShapes& shapes, const dnnl::memory::desc& x, const dnnl::memory::desc& w,
     const dnnl::memory::desc& y, const Quantization& quantization, const dnnl::engine& engine);
 
-// What both versions do alike.
+// Functions that the adapters of both versions share.
 
 /// Throws dnnl::error for a type that the library does not have.
 [[nodiscard]] dnnl::memory::data_type type_of(ElementType type);

@@ -28,7 +28,8 @@ struct LibraryRoot {
 /// tells the releases that are there, `built_with` among them, and how to fetch another.
 [[nodiscard]] Result<LibraryRoot> root_for(const backend::Specification& what, std::string_view built_with);
 
-/// What is said of a root that cannot be used as it is: `why`, and the command that makes it again.
+/// Returns the error for a root that cannot be used as it is: it says `why`, and names the command that fetches it
+/// again.
 [[nodiscard]] Error damaged_root(const backend::Specification& what, const LibraryRoot& root, std::string_view why);
 
 }  // namespace qconform::libraries

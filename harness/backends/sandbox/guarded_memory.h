@@ -119,7 +119,7 @@ class SharedFlag {
   std::atomic<std::uint8_t> byte_ = 0;
 };
 
-/// What the signal handler of a worker writes before the worker dies.
+/// The signal handler of a worker writes this before the worker dies.
 struct LastWords {
   std::atomic<int> signal = 0;
   SharedFlag of_neighbour;               ///< a node with other values than the case's was running

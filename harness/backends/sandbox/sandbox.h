@@ -38,9 +38,9 @@ struct SandboxLimits {
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, std::string name,
                                                                const SandboxLimits& limits, bool records_code = false);
 
-/// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
-/// command `worker` (under an emulator, say, or in another program), and gets the shared memory and the log as further
-/// arguments. `name` is the backend's name in reports.
+/// Opens a backend that cannot be opened in a fork of this process: `command` starts qconform's own command `worker`
+/// (under an emulator, say, or in another program), and gets the shared memory and the log as further arguments. `name`
+/// is the backend's name in reports.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command,
                                                                        std::string name, const SandboxLimits& limits);
 
@@ -50,8 +50,8 @@ struct GuestCommand {
   std::vector<std::string> program;   ///< what the machine runs
 };
 
-/// The same in an emulated machine, whose `worker` has workers of its own there: what goes wrong in a case is found
-/// there. `limits.timeout` is counted in the machine's time.
+/// Opens a backend in an emulated machine, whose `worker` has workers of its own there: what goes wrong in a case is
+/// found there. `limits.timeout` is counted in the machine's time.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_guest_in_sandbox(GuestCommand command, std::string name,
                                                                      const SandboxLimits& limits);
 
