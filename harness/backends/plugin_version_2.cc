@@ -177,7 +177,7 @@ struct TurnedOutput {
   void* memory;
 };
 
-// Where the outputs of a run go.
+// Takes the outputs of a run.
 struct RunOutputs {
   OutputSink& sink;
   std::size_t count;

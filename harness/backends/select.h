@@ -46,8 +46,8 @@ struct SandboxPolicy {
 /// none of them.
 [[nodiscard]] std::vector<std::string> siblings_of(const std::string& name);
 
-/// All of them, or the first error. Those of one library are siblings of each other, but for those on other processors
-/// and of another of its interfaces (Library::interfaces).
+/// Opens all backends of these names, or returns the first error. Backends of one library are siblings of each other,
+/// but for those on other processors and of another of its interfaces (Library::interfaces).
 [[nodiscard]] Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                                        RoundingProfile arithmetic,
                                                                        const SandboxPolicy& sandbox = {});

@@ -46,7 +46,7 @@ struct Front {
   std::size_t size = 0;
 };
 
-// Nothing where neither an alias nor a number stands there.
+// Reads the front of a backend; nothing where neither an alias nor a number stands there.
 std::optional<Front> front_of(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
@@ -350,7 +350,7 @@ std::string number_text(const Specification& what) {
   return what.number == 0 ? "" : "#" + std::to_string(what.number);
 }
 
-// Without alias and number.
+// The name in reports of a backend that has no alias, without its number.
 std::string plain_name(const Specification& what) {
   if (!holds_anything(what.kind)) {
     Specification plain = what;

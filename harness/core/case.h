@@ -30,7 +30,7 @@ enum class Expectation : std::uint8_t {
   invalid,   ///< must be refused with a clear error (lane REJ)
 };
 
-/// Where a case comes from, so that it can be made again.
+/// The origin of a case, so that it can be made again.
 struct Provenance {
   std::string source;       ///< "random", "corpus/qlinear_conv/padding.json", "onnx:test_qlinearconv"
   std::uint64_t seed = 0;   ///< of the run; 0 where nothing is random
@@ -69,8 +69,8 @@ inline constexpr std::string_view kGraphSubject = "Graph";
 /// of its values must fit together.
 struct Case {
   std::string id;  ///< unique within its source; names files and replay lines
-  /// In topological order, never empty. One node that is alone reads the case's tensors in their order and has one
-  /// output; values have names only where there are several nodes.
+  /// The nodes in topological order, never empty. One node that is alone reads the case's tensors in their order and
+  /// has one output; values have names only where there are several nodes.
   std::vector<Node> nodes = std::vector<Node>(1);
   /// The tensors that no node computes. Of one node, its inputs, positional as in ONNX: nullopt stands for the empty
   /// string of an omitted optional input; trailing omitted inputs are kept if the source states them. Of several nodes,

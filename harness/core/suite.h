@@ -74,7 +74,7 @@ class Suite {
   Suite& operator=(const Suite&) = delete;
   virtual ~Suite() = default;
 
-  /// As on the command line: "random", "onnx:DIR".
+  /// The suite's name on the command line: "random", "onnx:DIR".
   [[nodiscard]] virtual std::string name() const = 0;
   /// The next case, or nullopt at the end. After an error the suite is at its end.
   [[nodiscard]] virtual Result<std::optional<Case>> next() = 0;

@@ -10,8 +10,7 @@
 // Nothing is checked: wrong cases are built on purpose. What is not stated has the plainest value:
 // scales 1, zero points 0 of the type of their tensor, version 10 of the operator.
 //
-// Where a scalar and a list are both taken, `{5}` is the scalar; write `std::vector<float>{5}` for
-// shape [1].
+// `{5}` is a scalar where a scalar and a list are both taken; write `std::vector<float>{5}` for shape [1].
 #pragma once
 
 #include <cstdint>

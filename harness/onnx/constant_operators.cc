@@ -196,7 +196,7 @@ std::optional<Tensor> transpose(const View& view) {
   return result;
 }
 
-/// Where a slice along one axis begins, and how many elements it has.
+/// The index at which a slice along one axis begins, and how many elements it has.
 std::pair<std::int64_t, std::int64_t> slice_of(std::int64_t size, std::int64_t begin, std::int64_t end,
                                                std::int64_t step) {
   const auto place = [&](std::int64_t stated, std::int64_t lowest, std::int64_t highest) {

@@ -198,7 +198,7 @@ enum class Conclusion : std::uint8_t {
   judged_in_part,    ///< nothing failed, but later cases were not sent
   not_fused,         ///< nothing failed, but what the run was meant for never happened (FusionCounts::is_missing)
   agrees_in_part,    ///< nothing failed, of a model of which few quantized nodes were judged (is_short_of_nodes)
-  too_few_nodes,     ///< the same where more were demanded (min_judged)
+  too_few_nodes,     ///< nothing failed, of a model of which fewer nodes were judged than demanded (min_judged)
   nothing_judged,    ///< no valid case was computed whose output proves something
   disputed,          ///< of a run: a suite states what the rules do not admit
 };
@@ -360,8 +360,8 @@ struct Diagnosis {
   QC_LINE(describe_trial(archive, self));
   QC_FIELD(std::string, where, {}, "where", .doc = "The wrong elements' place in the output.");
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
-  std::uint64_t failing = 0;         ///< cases that `when` was learnt from
-  std::uint64_t passing = 0;         ///< likewise
+  std::uint64_t failing = 0;         ///< failing cases that `when` was learnt from
+  std::uint64_t passing = 0;         ///< passing cases that `when` was learnt from
   std::uint64_t passing_inside = 0;  ///< passing cases that have these features all the same
   QC_LINE(describe_region(archive, self));
 
@@ -401,10 +401,10 @@ struct Finding {
   std::optional<CaseGraph> example_graph;  ///< of a case of several nodes, set where the report was read
   std::optional<CaseGraph> rewritten;      ///< what the backend computes in its place, where it shows that
   std::string case_file;                   ///< where the example was written, relative to the report; may be empty
-  std::string model_file;                  ///< likewise, as an ONNX model of one node
-  std::string test_folder;                 ///< likewise, as a backend-test folder
-  std::vector<Case> related;               ///< of an inconsistency: the cases whose answers contradict the example's
-  std::string related_file;                ///< likewise for the related cases
+  std::string model_file;     ///< the example as an ONNX model of one node, relative to the report; may be empty
+  std::string test_folder;    ///< the example as a backend-test folder, relative to the report; may be empty
+  std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
+  std::string related_file;   ///< the related cases, relative to the report; may be empty
 
   QC_DESCRIBED(.name = "finding");
   QC_FIELD(std::string, id, {}, "id", .pattern = "^F[1-9][0-9]*$");

@@ -22,7 +22,7 @@ struct CodeCoverage::Shared {
   std::uint32_t modules;  ///< how many are known
   std::array<std::array<char, kLongestPath>, kMostModules> module_files;
   std::array<std::uint64_t, kMostGuards> guard_places;  ///< key_of(), 0 where it is not known
-  std::array<std::uint64_t, kMostCalls> call_places;    ///< likewise; a hash table
+  std::array<std::uint64_t, kMostCalls> call_places;    ///< key_of(), 0 where the slot is free: a hash table
   std::array<std::uint8_t, kMostGuards> guard_marks;
   std::array<std::uint8_t, kMostCalls> call_marks;
 };

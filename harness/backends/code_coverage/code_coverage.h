@@ -30,7 +30,7 @@ inline constexpr std::string_view kCoverageFlags =
 /// False in a build with sanitizers.
 [[nodiscard]] bool can_record_code();
 
-/// Where an edge of the control flow begins.
+/// The place in the code at which an edge of the control flow begins.
 struct CodePlace {
   std::uint32_t module = 0;  ///< position in CodeCoverage::modules()
   std::uint64_t offset = 0;  ///< of an instruction, from where the module is loaded; kNowhere where it is not known

@@ -24,7 +24,7 @@ namespace qconform::libraries {
 #undef QCONFORM_MODULE_OF_LIBRARY
 #undef QCONFORM_PEER
 
-/// Where ONNX Runtime was found when qconform was built.
+/// Returns ONNX Runtime as a runtime of models. Defined only where it was found when qconform was built.
 [[nodiscard]] ModelRuntime onnxruntime_models();
 
 /// A library's message on one line, at most 200 bytes.

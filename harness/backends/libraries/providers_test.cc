@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr const char* kLibrary = QCONFORM_SAMPLE_PROVIDER;
 
-// By operator and verdict.
+// Counts of cases, by operator and verdict.
 using Counts = std::map<std::string, std::map<VerdictKind, int>>;
 
 class Providers : public ::testing::Test {

@@ -18,10 +18,10 @@ struct LibraryRoot {
   std::filesystem::path folder;
 };
 
-/// Those of library `name`, the oldest first. A folder without the file VERSION, which is written last, is none.
+/// The roots of library `name`, the oldest first. A folder without the file VERSION, which is written last, is none.
 [[nodiscard]] std::vector<LibraryRoot> roots_of(std::string_view name);
 
-/// Their versions.
+/// The versions of the roots of library `name`.
 [[nodiscard]] std::vector<std::string> versions_of_roots(std::string_view name);
 
 /// The release that `what` asks for: its version, or the newest that begins with it ("1.14" of "1.14.0"). The error

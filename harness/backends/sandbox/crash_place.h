@@ -1,4 +1,4 @@
-// Where a backend was when a signal ended it.
+// The place in the code where a signal ended a backend.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ namespace qconform {
 
 using Side = outcome::WroteOutOfBounds::Side;
 
-/// Where a stray access was: bytes from the nearest end of the tensor; 1 is the nearest.
+/// The place of a stray access: bytes from the nearest end of the tensor; 1 is the nearest.
 struct Stray {
   Side side = Side::after;
   std::int64_t offset = 0;

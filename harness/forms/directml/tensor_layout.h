@@ -1,4 +1,4 @@
-// Where the elements of a buffer tensor lie. Offsets and strides count elements.
+// The places of a buffer tensor's elements. Offsets and strides count elements.
 #pragma once
 
 #include <array>

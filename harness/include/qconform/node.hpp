@@ -308,7 +308,7 @@ struct Axis {
   std::int64_t output = 0;
 
   std::int64_t kernel_extent() const { return (kernel - 1) * dilation + 1; }
-  /// Where a window begins in x: negative in the padding.
+  /// The index in x at which a window begins: negative in the padding.
   std::int64_t first(std::int64_t position) const { return position * stride - pad_begin; }
 };
 
@@ -317,8 +317,8 @@ struct Axis {
 struct Convolution {
   bool is_quantized = false;  ///< QLinearConv: it has scales and a y_zero_point; ConvInteger gives its sums
   std::int32_t x_type = 0;    ///< QC_INT8 or QC_UINT8
-  std::int32_t w_type = 0;    ///< likewise
-  std::int32_t y_type = 0;    ///< likewise; QC_INT32 of ConvInteger
+  std::int32_t w_type = 0;    ///< QC_INT8 or QC_UINT8
+  std::int32_t y_type = 0;    ///< QC_INT8 or QC_UINT8; QC_INT32 of ConvInteger
   bool channels_last = false;
   std::int64_t batch = 0;
   std::int64_t input_channels = 0;
@@ -336,7 +336,7 @@ struct Convolution {
   std::vector<std::int32_t> bias;  ///< zeros where the node has none
   bool has_bias = false;
   bool has_one_w_scale = true;       ///< for all output channels
-  bool has_one_w_zero_point = true;  ///< likewise
+  bool has_one_w_zero_point = true;  ///< for all output channels
   std::vector<std::int64_t> y_dims;  ///< in the node's layout
 
   /// Throws a Refusal: of a node that is no convolution, of a wrong one.
@@ -528,7 +528,7 @@ struct Linear {
   std::int64_t inner = 1;
   std::int64_t block = 0;          ///< neighbours along the axis that share a parameter; 0: one for each channel
   std::vector<double> scale;       ///< one for each parameter
-  std::vector<double> zero_point;  ///< likewise; 0 where the node has none
+  std::vector<double> zero_point;  ///< one for each parameter; 0 where the node has none
   std::vector<std::int64_t> y_dims;
 
   /// Throws a Refusal: of a node that is neither, of a wrong one.

@@ -85,10 +85,10 @@ template <typename T>
   return std::any_of(values.begin(), values.end(), [](T value) { return value != 0; });
 }
 
-/// Those of all families, and the hazards: bit i of a FeatureSet stands for the feature at i.
+/// The features of all families, and the hazards: bit i of a FeatureSet stands for the feature at i.
 [[nodiscard]] std::span<const Feature> case_features();
 
-/// Those that hold for a case in contract. Hazards count where assess() has been asked.
+/// The features that hold for a case in contract. Hazards count where assess() has been asked.
 [[nodiscard]] FeatureSet features_of(const Case& test_case, const Expected& expected);
 
 }  // namespace qconform::diagnose

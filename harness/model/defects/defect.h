@@ -58,11 +58,11 @@ struct DefectList {
   std::span<const Defect> defects;
 };
 
-/// All of them, by topic, in the order of the families and their lists.
+/// All defects, by topic, in the order of the families and their lists.
 [[nodiscard]] std::span<const Defect> defects();
-/// Those that show in an operator.
+/// The defects that show in an operator.
 [[nodiscard]] std::vector<const Defect*> defects_in(std::string_view op_type);
-/// Null when there is none of that id.
+/// Returns the defect of that id, or null.
 [[nodiscard]] const Defect* find_defect(std::string_view id);
 /// The stages that the defect replaces.
 [[nodiscard]] std::vector<const StageInfo*> replaced_stages(const Defect& defect);
@@ -82,7 +82,7 @@ class Model {
 
   /// The pipeline for one operator: defects of other operators are left out.
   [[nodiscard]] Stages stages(std::string_view op_type) const;
-  /// Without the defects.
+  /// The stages without the defects.
   [[nodiscard]] const Stages& original() const { return original_; }
   [[nodiscard]] std::span<const Defect* const> defects() const { return defects_; }
 

@@ -124,12 +124,12 @@ class Expression {
   ContextObserver* observer_ = nullptr;
 };
 
-/// Those of an operator's family that concern the operator.
+/// The slots of an operator's family that concern the operator.
 [[nodiscard]] std::vector<const ExpressionSlot*> slots_of(std::string_view op_type);
-/// Null where the operator has none of that name.
+/// Returns the operator's slot of that name, or null.
 [[nodiscard]] const ExpressionSlot* find_slot(std::string_view op_type, std::string_view name);
 
-/// In every operator that quantizes.
+/// The slots in every operator that quantizes.
 [[nodiscard]] std::span<const ExpressionSlot> common_slots();
 
 }  // namespace qconform::diagnose

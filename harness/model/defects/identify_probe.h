@@ -63,7 +63,7 @@ struct Experiment {
   bool asks_again = false;
 };
 
-/// Those of all families.
+/// The experiments of all families.
 [[nodiscard]] std::span<const Experiment> experiments();
 
 }  // namespace qconform::diagnose

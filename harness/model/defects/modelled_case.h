@@ -17,7 +17,7 @@ namespace qconform::diagnose {
 /// A case, parsed once and then run on any number of models. The case must outlive it. Thread-safe.
 class ModelledCase {
  public:
-  /// Null when the case is out of contract, or when any value is right (rules C21, Q5): there is nothing
+  /// Prepares the case. Null when it is out of contract, or when any value is right (rules C21, Q5): there is nothing
   /// to model. The classification says why. Null, too, where the family has no stages (Family::run).
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case);
   /// Prepares the case with a classification that is at hand; it must outlive the result.

@@ -26,8 +26,8 @@ enum class ElementState : std::uint8_t {
 /// A case, its right answer, and a backend's answer.
 class Observation {
  public:
-  /// Null where nothing can be learnt: the case is out of contract, any value is right, or there is no
-  /// output.
+  /// Runs the case and observes the answer. Null where nothing can be learnt: the case is out of contract, any value is
+  /// right, or there is no output.
   [[nodiscard]] static std::unique_ptr<Observation> of(Case test_case, const Runner& run, const Policy& policy);
   /// Makes an observation from an outcome that is at hand.
   [[nodiscard]] static std::unique_ptr<Observation> of(Case test_case, const Outcome& outcome, const Policy& policy);

@@ -35,7 +35,7 @@ struct OutputRegion {
   std::string_view description;  ///< "windows that reach the padding"
 };
 
-/// All of them.
+/// All regions.
 [[nodiscard]] std::span<const OutputRegion> output_regions();
 
 /// For each element of the output the regions that it lies in: bit i stands for output_regions()[i]. "One

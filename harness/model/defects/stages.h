@@ -25,7 +25,7 @@ using reference::Quotient;
 
 struct StageInfo {
   std::string_view name;  ///< "round"
-  /// Where replacements of the stage show and random cases nearly never are.
+  /// Hazards at which replacements of the stage show, and which random cases nearly never reach.
   SmallSet<Hazard> hazards = {};
 };
 
@@ -147,7 +147,7 @@ inline constexpr SmallSet<Hazard> kTies{Hazard::tie_positive, Hazard::tie_negati
 
 namespace stage {
 
-// From a scaled value to an integer, in this order; the low bits of what `clamp` returns are stored.
+// These stages lead from a scaled value to an integer, in this order; the low bits of what `clamp` returns are stored.
 
 /// How much less the integers of a range are held until they are stored: finish() lowers the zero point and both ends
 /// by it.

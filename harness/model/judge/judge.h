@@ -81,10 +81,10 @@ struct SelfContained {
   Outcome outcome;  ///< Produced
 };
 
-/// Where a prepared node is right on the x of the case and wrong on the other x that it then got: the case with that x,
-/// which fails by itself, because a newly prepared node gives the same. It has the tag, and the case's id with
-/// "/another-x". Nothing otherwise, and where the node gave its first answer again: then it depends on the order of the
-/// runs.
+/// Returns a case that fails by itself where a prepared node is right on the x of the case and wrong on the other x
+/// that it then got: the case with that x, on which a newly prepared node gives the same answer. It has the tag, and
+/// the case's id with "/another-x". Nothing otherwise, and where the node gave its first answer again: then the answer
+/// depends on the order of the runs.
 [[nodiscard]] std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome);
 
 /// Returns the profiles that pin one answer for each case and whose answer equals the wrong output, bit for bit. None

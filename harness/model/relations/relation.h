@@ -106,7 +106,7 @@ enum class Topic : std::uint8_t {
   elements,        ///< of element-wise operators: axis, blocks, order
   graphs,          ///< of several nodes: forms, contexts, levels of optimization
   round_trip,      ///< to another operator and back
-  repetition,      ///< the same case again
+  repetition,      ///< runs of one case again
 };
 
 /// A statement that must hold between a base case and its derived cases.
