@@ -28,9 +28,9 @@ struct SandboxLimits {
 /// runs the later cases again. Cases run in guarded memory (guarded_run.h); what the backend prints is the outcome's
 /// log.
 ///
-/// Where a worker was ended from outside, did not answer in time, or wrote over what it shares with this process, the
-/// case runs again, alone in a new worker, and that is its outcome; Outcome::lost tells what did not come back. Where
-/// the backend crashed by itself, the crash stays the outcome, and says so if it did not come back.
+/// If a worker was ended from outside, did not answer in time, or wrote over what it shares with this process, the case
+/// runs again, alone in a new worker, and that is its outcome; Outcome::lost tells what did not come back. If the
+/// backend crashed by itself, the crash stays the outcome, and says so if it did not come back.
 ///
 /// Each worker calls `open`. `name` is for errors. With `records_code` the backend tells which of its code ran, if that
 /// is instrumented (Backend::code_coverage()). Errors: what `open` returns, and that the worker ended or hung in it.
