@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMake = "scripts/get-bochs brings it, without changing the system";
 
-// Those with 64 bits and SSE4.1 at least; scripts/bochs-run knows what Bochs calls them.
+// The processors with 64 bits and SSE4.1 at least; scripts/bochs-run knows what Bochs calls them.
 constexpr std::array<std::string_view, 14> kModels{
     "penryn", "lynnfield", "sandy_bridge", "ivy_bridge", "zambezi",   "haswell",         "broadwell",
     "ryzen",  "skylake_x", "cannonlake",   "icelake",    "tigerlake", "sapphire_rapids", "arrow_lake"};
@@ -40,7 +40,8 @@ fs::path folder() {
   return own ? (own->parent_path() / "../../bochs").lexically_normal() : fs::path();
 }
 
-// What libraries are told by their environment, and where qconform finds them.
+// The environment variables that configure libraries or tell qconform where to find them: the emulated machine gets
+// them too.
 std::vector<std::string> passed_environment() {
   static constexpr std::array<std::string_view, 6> kPassed{"ONNXRUNTIME_", "QCONFORM_", "DNNL_",
                                                            "ONEDNN_",      "OMP_",      "ORT_"};

@@ -13,18 +13,18 @@
 
 namespace qconform::backend {
 
-/// In front of a processor's name, where qemu has one of that name too.
+/// Stands in front of a processor's name where qemu has one of that name too.
 inline constexpr std::string_view kBochsPrefix = "bochs:";
 /// The disk of the emulated machine that it shares with qconform.
 inline constexpr std::string_view kBochsLine = "/dev/sdb";
-/// What a worker may take there at most, in bytes: the machine has 1 GiB.
+/// Bytes of memory that a worker in the emulated machine may take at most: the machine has 1 GiB.
 inline constexpr std::int64_t kBochsMemory = std::int64_t{512} << 20;
 
 /// The names of its processors, in lower case: "haswell", "sapphire_rapids".
 [[nodiscard]] std::vector<std::string_view> bochs_models();
 /// Whether --cpu means one of them: "sapphire_rapids", "bochs:sapphire_rapids".
 [[nodiscard]] bool is_bochs_model(std::string_view cpu);
-/// As it stands in reports: "bochs:sapphire_rapids".
+/// The processor's name in reports: "bochs:sapphire_rapids".
 [[nodiscard]] std::string whole_bochs_name(std::string_view cpu);
 /// Whether scripts/get-bochs has been run for this build, or QCONFORM_BOCHS names a folder that it made.
 [[nodiscard]] bool has_bochs();

@@ -18,7 +18,7 @@ class PreparedModel final : public PreparedCase {
   outcome::Produced produced_;
 };
 
-// Of a case that no model computes: out of contract, or open, or of a family without stages.
+// Refuses a case that no model computes: out of contract, or open, or of a family without stages.
 Preparation refusal_of(const Case& test_case, const Classification& classification) {
   const reference::Remark* remark = classification.deciding_remark();
   if (remark != nullptr) return outcome::Rejected{remark->text()};

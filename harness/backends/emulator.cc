@@ -111,7 +111,7 @@ Result<Choice> choose(const std::string& cpu) {
   return found.front();
 }
 
-// What an arm64 program needs beside itself: the C library of the cross compiler, the libraries of
+// Adds the options for what an arm64 program needs beside itself: the C library of the cross compiler, the libraries of
 // scripts/arm64-sysroot, and an ONNX Runtime other than this machine's.
 void add_arm64_libraries(const fs::path& program, std::vector<std::string>& command) {
   const fs::path sysroot = program.parent_path() / "../../arm64-sysroot";

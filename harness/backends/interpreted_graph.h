@@ -11,8 +11,9 @@
 
 namespace qconform::backend {
 
-/// What a backend that takes graphs makes of a case: a refusal of what is out of contract, of what lower_graph() does
-/// not judge, of scales by which any value is right (rule C21), and of one node, which `name` does not compute.
+/// Returns the program of a graph for a backend called `name`. Refuses cases out of contract, cases that lower_graph()
+/// does not judge, scales by which any value is right (rule C21), and cases of one node, which the backend does not
+/// compute.
 [[nodiscard]] std::variant<GraphProgram, outcome::Unsupported, outcome::Rejected> interpretable(const Case& test_case,
                                                                                                 const char* name);
 

@@ -34,17 +34,17 @@ inline constexpr std::string_view kInterpreter = "interpreter";
 /// that the settings name. Refuses what is out of contract, and scales by which any value is right (rule C21); cases of
 /// one node and what lower_graph() does not judge are unsupported. Errors: unknown settings and values.
 [[nodiscard]] Result<std::unique_ptr<Backend>> interpreter(const Specification& what);
-/// What may stand behind its @.
+/// The settings that may stand behind the @ of interpreter().
 [[nodiscard]] Accepted accepted_by_interpreter();
 
 /// The name of fused() on the command line.
 inline constexpr std::string_view kFused = "fused";
 
-/// The same, but quantized units run on a kernel set (reference/graph/fused_units.h): the setting `kernels` names it,
-/// else the last in the list that this CPU has; `float-bias` which biases units take in. Errors also: a set that it has
-/// not, and no such word for a bias.
+/// Computes graphs as interpreter() does, but runs quantized units on a kernel set (reference/graph/fused_units.h). The
+/// setting `kernels` names the set, else it is the last in the list that this CPU has; `float-bias` says which float
+/// biases units take in. Errors also: a set that the CPU has not, and an unknown word for a bias.
 [[nodiscard]] Result<std::unique_ptr<Backend>> fused(const Specification& what);
-/// What may stand behind its @.
+/// The settings that may stand behind the @ of fused().
 [[nodiscard]] Accepted accepted_by_fused();
 
 /// Loads the library into this process, which it may bring down: open_in_sandbox() is where that is contained.
@@ -59,12 +59,14 @@ inline constexpr std::string_view kFused = "fused";
 /// With `{}` in it, the command is run for each case, with the path of a backend-test folder in that place.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits,
                                                             std::string name);
-/// The same of a library that a command asks, without `{}`: its info, whatever the command says of its version.
+/// Opens a command without `{}` that runs a library, with that library's info, whatever the command says of its
+/// version.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits,
                                                             BackendInfo info);
 
-/// The same backend by another name, whose info says so: a run leaves it out of cases that must be refused. A kernel
-/// inside a library may rely on its caller for that, and its answers to them mean nothing.
+/// Returns `inner` under another name as a backend for valid cases only, as its info says: a run does not send it cases
+/// that must be refused. A kernel inside a library may rely on its caller to refuse them, and its answers to them mean
+/// nothing.
 [[nodiscard]] std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner, std::string name);
 
 /// Gives `inner` the name that reports use (short_name()), with `what` as BackendInfo::specification.
@@ -78,10 +80,10 @@ using OpenSibling = std::function<Result<std::unique_ptr<Backend>>(const std::st
 
 inline constexpr int kMostThreads = 64;
 
-/// The same backend, whose every run that gives an output is repeated kThreadRuns times in each of
-/// `threads` threads (2 to kMostThreads), which start together. Another output, or a refusal, in any of them is
-/// the outcome ThreadDependent; one that a second run alone shows too is DependsOnEarlierRuns or Nondeterministic.
-/// `inner` must say that it is concurrent.
+/// Wraps `inner` so that every run that gives an output is repeated kThreadRuns times in each of `threads` threads (2
+/// to kMostThreads), which start together. Another output, or a refusal, in any of them is the outcome ThreadDependent;
+/// one that a second run alone shows too is DependsOnEarlierRuns or Nondeterministic. `inner` must say that it is
+/// concurrent.
 [[nodiscard]] std::unique_ptr<Backend> threads_checked(std::unique_ptr<Backend> inner, int threads);
 
 /// Runs in each thread: threads that all end before the next has begun would show nothing.

@@ -28,15 +28,16 @@ struct Library {
   /// `what` has settings that are accepted, and its text is the backend's name. Called only for a library that is
   /// there.
   std::function<Result<std::unique_ptr<Backend>>(const Specification& what)> open = nullptr;
-  /// The same for a version that is not that of `state`; the error tells which ones are there. Null: there is one only,
-  /// or `release_program` has others.
+  /// Opens a version that is not that of `state`; the error tells which ones are there. Null: there is one version
+  /// only, or `release_program` has others.
   std::function<Result<std::unique_ptr<Backend>>(const Specification& what)> open_release = nullptr;
-  /// In place of `open_release`, for releases that cannot be loaded into this process: the beginning of a command that
-  /// goes on as `qconform worker` does. The command checks the settings. Errors as those of `open_release`.
+  /// Takes the place of `open_release` for releases that cannot be loaded into this process: returns the beginning of a
+  /// command that goes on as `qconform worker` does. The command checks the settings. Errors as those of
+  /// `open_release`.
   std::function<Result<std::vector<std::string>>(const Specification& what)> release_program = nullptr;
   /// Versions that these know, the oldest first. Null: none.
   std::function<std::vector<std::string>()> releases = nullptr;
-  /// For a library that runs as a program of its own, in place of open and open_release: starts it. Such a library is
+  /// Starts a library that runs as a program of its own; takes the place of open and open_release. Such a library is
   /// judged where it is named.
   std::function<Result<std::unique_ptr<Backend>>(const Specification& what, const SandboxLimits& limits)> start =
       nullptr;

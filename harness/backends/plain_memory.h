@@ -44,7 +44,7 @@ void to_channels_last(const Tensor& from, std::span<std::byte> to);
 /// The inverse: `type` and `shape` are those of the tensor with channels first, which `to` gets the bytes of.
 void to_channels_first(std::span<const std::byte> from, ElementType type, std::span<const std::int64_t> shape,
                        std::span<std::byte> to);
-/// The same: `to.type` and `to.shape` state the tensor, its bytes are replaced.
+/// Turns a tensor to channels first: `to.type` and `to.shape` state it, and its bytes are replaced.
 void to_channels_first(std::span<const std::byte> from, Tensor& to);
 
 }  // namespace qconform

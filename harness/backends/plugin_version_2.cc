@@ -177,7 +177,7 @@ struct TurnedOutput {
   void* memory;
 };
 
-// Where the outputs of a run go.
+// Takes the outputs of a run.
 struct RunOutputs {
   OutputSink& sink;
   std::size_t count;
@@ -213,7 +213,7 @@ void turn_outputs(const RunOutputs& outputs) {
   }
 }
 
-// What is wrong with the scratch memory that a library states; empty where nothing is.
+// Says what is wrong with the scratch memory that a library states; empty where nothing is.
 std::string scratch_fault(const qc2_prepared& prepared) {
   constexpr std::size_t kMostScratch = std::size_t{1} << 40;
   if (prepared.scratch_bytes > kMostScratch) {
@@ -399,7 +399,7 @@ class PluginOfVersion2 final : public Backend {
   BackendInfo info_;
 };
 
-// What of a library's struct this qconform knows; the rest is 0.
+// Copies the part of a library's struct that this qconform knows; members that the library lacks are 0.
 qc2_backend known_part(const qc2_backend& functions) {
   qc2_backend known{};
   std::memcpy(&known, &functions, std::min(functions.size, sizeof known));

@@ -1,4 +1,4 @@
-// What the two versions of the C interface have in common, and how a backend of each is made.
+// Declarations that the two versions of the C interface share, and functions that make a backend of each.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace qconform::backend {
 
-/// What a function of a library says beside its status.
+/// The reason that a function of a library gives beside its status.
 class PluginReason {
  public:
   static constexpr std::size_t kBytes = 512;

@@ -69,8 +69,8 @@ std::vector<std::size_t> without_data(const Case& test_case) {
   return positions;
 }
 
-// What a model in use is fed, as the inputs of a graph without anything else. Behind a serialized model these bytes are
-// part of it: that is how protobuf merges messages.
+// Serializes a graph that has nothing but the inputs that a model in use is fed. Appended to a serialized model, these
+// bytes become part of it: that is how protobuf merges messages.
 Result<std::string> fed_inputs(const Case& test_case) {
   onnx::ModelProto model;
   const std::vector<std::string> names = input_names(test_case);

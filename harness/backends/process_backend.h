@@ -1,5 +1,5 @@
-// What both kinds of process backends share: a case under way in a child process, and how that may end;
-// and commands that are run once for each case, on a backend-test folder.
+// The base of both kinds of process backends: a case under way in a child process, and how that may end; and commands
+// that are run once for each case, on a backend-test folder.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace qconform::backend {
 
-/// What tells a command that qconform started it.
+/// The environment variable that tells a command that qconform started it.
 inline const ChildProcess::Variable kProtocolVariable{"QCONFORM_PROTOCOL", std::to_string(kProcessProtocol)};
 
 /// A backend whose cases run in child processes. Where a process was ended from outside, or did not answer in time, the
@@ -62,7 +62,7 @@ class ProcessBackend : public Backend, public Worker {
   const Case* under_way_ = nullptr;
 };
 
-/// What stands in a command for the folder's path.
+/// Stands in a command for the folder's path.
 inline constexpr std::string_view kFolderPlace = "{}";
 
 /// Exit statuses that say something; 0 is an answer, all others are failures.

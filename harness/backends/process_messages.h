@@ -14,7 +14,7 @@ namespace qconform::backend {
 /// The newest version of the protocol; older ones are spoken too. Raised when a message changes its meaning or layout.
 inline constexpr std::uint32_t kProcessProtocol = 2;
 
-/// What a message is, as the four characters that it begins with.
+/// The kind of a message, which its first four characters state.
 enum class MessageKind : std::uint8_t {
   hello,        ///< HELO, from the process: the protocol's version as number; its name and version, and from version 2
                 ///< on a line for each capability
@@ -38,7 +38,7 @@ inline constexpr std::size_t kMessageHeader = 12;
 /// The largest payload that is taken: a tensor at its limit, and what is around it.
 inline constexpr std::uint32_t kLargestPayload = (std::uint32_t{1} << 30) + (std::uint32_t{1} << 20);
 
-/// What goes in front of a payload of `size` bytes.
+/// Returns the header of a payload of `size` bytes.
 [[nodiscard]] std::string message_header(MessageKind kind, std::uint32_t number, std::size_t size);
 
 /// The message that `bytes` begin with, which is taken from them; nothing while it is incomplete. Errors,

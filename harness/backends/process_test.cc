@@ -270,7 +270,7 @@ TEST(Example, InPythonConforms) {
   EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 5U);
 }
 
-// What it computes wrongly is in docs/bugs-found.md; convolutions it either refuses or gets right.
+// The example either refuses convolutions or gets them right. docs/bugs-found.md lists what it computes wrongly.
 TEST(Example, InNodeRunsOnnxRuntimeInWebAssembly) {
   if (!std::filesystem::exists(QCONFORM_SOURCE_DIRECTORY "/build/onnxruntime-web/VERSION") ||
       std::system("node --version >/dev/null 2>&1") != 0) {

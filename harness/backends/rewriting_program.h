@@ -1,4 +1,4 @@
-// What a backend makes of graphs, where a program of its own serves it: the graph crosses as the bytes of an output.
+// Shows how a backend that a program of its own serves rewrites graphs: the graph crosses as the bytes of an output.
 #pragma once
 
 #include <memory>

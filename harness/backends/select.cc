@@ -164,7 +164,8 @@ std::string_view profile_name(RoundingProfile arithmetic) {
   return std::find_if(all.begin(), all.end(), pins)->name;
 }
 
-// What opening the backend here maps that this program itself does not: the emulated machine needs those libraries too.
+// Lists the files that opening the backend here maps and this program does not: the emulated machine needs those
+// libraries too.
 std::vector<std::filesystem::path> files_of(const Specification& what, RoundingProfile arithmetic) {
   const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
   if (!is_third_party) return {};
@@ -201,7 +202,7 @@ Result<std::unique_ptr<Backend>> open_in_bochs(Specification what, RoundingProfi
   return open_guest_in_sandbox(std::move(command), text_of(what), limits);
 }
 
-// What serves the backend outside of this process; empty where nothing has to.
+// The command of the program that serves the backend outside of this process; empty where none has to.
 Result<std::vector<std::string>> program_for(const Specification& what, const std::string& arm64_program) {
   const auto of_release = program_of_release(what);
   if (!of_release) {

@@ -42,11 +42,12 @@ struct SandboxPolicy {
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                                       const SandboxPolicy& sandbox = {});
 
-/// The same backend at its other levels (Library::levels), by name; none of one without levels, or whose word is none.
+/// Returns the names of the backend at its other levels (Library::levels); none where it has no levels, or its word is
+/// none of them.
 [[nodiscard]] std::vector<std::string> siblings_of(const std::string& name);
 
-/// All of them, or the first error. Those of one library are siblings of each other, but for those on other processors
-/// and of another of its interfaces (Library::interfaces).
+/// Opens all backends of these names, or returns the first error. Backends of one library are siblings of each other,
+/// but for those on other processors and of another of its interfaces (Library::interfaces).
 [[nodiscard]] Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                                        RoundingProfile arithmetic,
                                                                        const SandboxPolicy& sandbox = {});
@@ -60,14 +61,15 @@ struct SandboxPolicy {
                                                            const std::vector<std::string>& cpus,
                                                            bool valid_only = false);
 
-/// What may stand behind the @ of kernel sets and defect models.
+/// The settings that may stand behind the @ of kernel sets and defect models.
 [[nodiscard]] Accepted accepted_arithmetics();
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();
-/// The backends of `run` without --backend: those, and the offered libraries that are installed, programs aside.
+/// The backends of `run` without --backend: available_kernels(), and the offered libraries that are installed, programs
+/// aside.
 [[nodiscard]] std::vector<std::string> default_backends();
-/// Compiled in, but this CPU lacks the instructions.
+/// The names of kernel sets that are compiled in but need instructions that this CPU lacks.
 [[nodiscard]] std::vector<std::string> unavailable_kernels();
 
 }  // namespace qconform::backend

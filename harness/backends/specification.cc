@@ -39,14 +39,14 @@ bool is_key(std::string_view text) {
   return consists_of(text, kWordCharacters) && kLetters.find(text.front()) != std::string_view::npos;
 }
 
-// What stands in front of a backend, up to the = behind it.
+// The alias and number in front of a backend; `size` includes the = behind them.
 struct Front {
   std::string_view alias;
   int number = 0;
   std::size_t size = 0;
 };
 
-// Nothing where neither an alias nor a number stands there.
+// Reads the front of a backend; nothing where neither an alias nor a number stands there.
 std::optional<Front> front_of(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
@@ -95,7 +95,7 @@ ReadValue take_value(std::string_view key, std::string_view& text) {
   return tl::unexpected(fmt::format("no end of the quoted value of {}", key));
 }
 
-// What stands behind an @.
+// Reads the settings behind an @.
 ReadSettings read_settings(std::string_view text) {
   Settings read;
   for (bool is_first = true;; is_first = false) {
@@ -350,7 +350,7 @@ std::string number_text(const Specification& what) {
   return what.number == 0 ? "" : "#" + std::to_string(what.number);
 }
 
-// Without alias and number.
+// The name in reports of a backend that has no alias, without its number.
 std::string plain_name(const Specification& what) {
   if (!holds_anything(what.kind)) {
     Specification plain = what;

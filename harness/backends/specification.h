@@ -1,4 +1,4 @@
-// What a backend is called: the one grammar of names on the command line (docs/backends.md).
+// The names of backends: the one grammar of names on the command line (docs/backends.md).
 //
 //     NAME[:VERSION][@SETTINGS]      what is built in or found: "avx2", "onednn:3.12@avx2", "onnxruntime@session.a=1"
 //     plugin:PATH[@SETTINGS]         a library with the C interface: "plugin:./mine.so@threads=2"
@@ -60,11 +60,11 @@ struct Specification {
 /// The text that parses to `what`.
 [[nodiscard]] std::string text_of(const Specification& what);
 
-/// What reports call it, in one line of at most 48 bytes that no terminal takes for a command: its alias; of a plugin
-/// the library's file name, and of a process the program's, the script's that an interpreter runs, or the name of the
-/// object that qconform.serve serves, each with settings and processor; else text_of().
+/// Returns the backend's name in reports, in one line of at most 48 bytes that no terminal takes for a command: its
+/// alias; for a plugin the library's file name, and for a process the program's, the script's that an interpreter runs,
+/// or the name of the object that qconform.serve serves, each with settings and processor; else text_of().
 [[nodiscard]] std::string short_name(const Specification& what);
-/// The same of the text of one.
+/// Returns the name in reports of the backend that `text` specifies; a text that is no specification is cut to length.
 [[nodiscard]] std::string short_name(std::string_view text);
 /// Numbers the second and further ones of a name: NAME#2, NAME#3 and so on.
 void number_names(std::vector<Specification>& backends);
@@ -72,7 +72,7 @@ void number_names(std::vector<Specification>& backends);
 /// Several in one text, by commas. A part that begins with KEY= belongs to the one before, if that has an @.
 [[nodiscard]] std::vector<std::string> split_specifications(std::string_view list);
 
-/// What may stand behind a backend's @.
+/// The settings that may stand behind a backend's @.
 struct Accepted {
   struct Key {
     std::string_view key;     ///< with a * at its end any that begins so

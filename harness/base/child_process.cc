@@ -63,7 +63,8 @@ std::string without_waiting_shell(const std::string& command) {
 constexpr std::size_t kLogKept = 4096;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
 constexpr int kPipeSize = 1 << 20;
-// What one visit takes from a pipe at most: who writes without end must not keep qconform from looking around.
+// Bytes that one visit takes from a pipe at most: a child that writes without end must not keep qconform from its other
+// work.
 constexpr std::size_t kOneVisit = std::size_t{16} << 20;
 
 // This side's end: larger than usual, and never waited for.

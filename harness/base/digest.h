@@ -26,7 +26,7 @@ class Digest {
     }
     if (!bytes.empty()) add(word_of(bytes));
   }
-  /// With its length, so that consecutive strings cannot be confused.
+  /// Adds a text with its length, so that consecutive strings cannot be confused.
   void add(std::string_view text) {
     add(std::uint64_t{text.size()});
     add(std::as_bytes(std::span(text.data(), text.size())));

@@ -17,7 +17,7 @@ struct Error {
     return (field.empty() ? "" : field + ": ") + message + (rule.empty() ? "" : " [rule " + rule + "]");
   }
 
-  /// The same error seen from further out: "model.onnx: node 3: pads: ...".
+  /// Returns this error with `context` in front of its field: "model.onnx: node 3: pads: ...".
   [[nodiscard]] Error in(const std::string& context) const {
     return {field.empty() ? context : context + ": " + field, message, rule};
   }
@@ -30,7 +30,7 @@ using Result = tl::expected<T, Error>;
   return tl::unexpected<Error>(Error{std::move(field), std::move(message), std::move(rule)});
 }
 
-/// The same result, with an error seen from further out.
+/// Returns the result unchanged, or its error with `context` in front of the field (Error::in).
 template <typename T>
 [[nodiscard]] Result<T> in_context(const std::string& context, Result<T> result) {
   if (!result) result.error() = result.error().in(context);

@@ -217,7 +217,7 @@ int ForkedProcess::end() {
 
 namespace {
 
-// In front of what the child writes.
+// Stands in front of a result that the child writes.
 constexpr char kResult = 'r';
 constexpr char kError = 'e';
 

@@ -84,8 +84,8 @@ void confine(const ForkLimits& limits);
 /// Whether this process, or one that it was forked from, is confined in its memory.
 [[nodiscard]] bool is_memory_confined();
 
-/// What `work` returns in a process forked for it, which is confined. Errors: its own, with message and rule alone,
-/// that it needed more memory (rule `limit`), and that the process died or gave up; `field` is theirs.
+/// Runs `work` in a confined process forked for it, and returns what `work` returns. Errors, all with `field`: that of
+/// `work`, with its message and rule; that it needed more memory (rule `limit`); that the process died or gave up.
 [[nodiscard]] Result<std::string> run_forked(const std::string& field, const ForkLimits& limits,
                                              const std::function<Result<std::string>()>& work);
 

@@ -1,4 +1,4 @@
-// What no backend is to blame for.
+// Failures of the machine, for which no backend is to blame.
 #pragma once
 
 #include <stdexcept>
@@ -6,15 +6,15 @@
 
 namespace qconform {
 
-/// What the error says, as errno has it, and the limit that it stands for, if the process has one: "Too many open files
-/// (the limit is 256: ulimit -n)".
+/// Returns the message of `error`, a value of errno, and the limit of this process behind it, if there is one: "Too
+/// many open files (the limit is 256: ulimit -n)".
 [[nodiscard]] std::string machine_reason(int error);
 
 /// The machine has no more of something: processes, files, memory. Whoever runs cases stops with its message, and
 /// keeps what has been done: it is no outcome of a case.
 class MachineFailure final : public std::runtime_error {
  public:
-  /// `error`: as errno has it.
+  /// `error` is a value of errno.
   MachineFailure(const std::string& what, int error) : std::runtime_error(what + ": " + machine_reason(error)) {}
 };
 

@@ -28,7 +28,7 @@ class MessageReader {
   /// The next message; nothing where none is whole after `milliseconds`. Errors: the writer's end is closed, and what
   /// is no message.
   [[nodiscard]] Result<std::optional<PipeMessage>> next(int milliseconds);
-  /// The same, however long it takes.
+  /// Waits for the next message, however long it takes. Errors as above.
   [[nodiscard]] Result<PipeMessage> next();
 
  private:

@@ -9,15 +9,15 @@
 
 namespace qconform {
 
-/// What `process` has started, and what that has started, without itself; zombies too. Processes whose parent has ended
-/// belong to the nearest ancestor that is a subreaper (prctl).
+/// Returns all processes below `process`, without itself: its children and theirs in turn, zombies too. Processes whose
+/// parent has ended belong to the nearest ancestor that is a subreaper (prctl).
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t process);
 
 /// Bytes that `process` holds in memory by itself: neither files nor memory that it shares. 0 where it is gone.
 [[nodiscard]] std::int64_t resident_of(pid_t process);
 
-/// The same of all processes below `process`, each page counted in proportion to how many processes share it: a fork
-/// takes no memory until it writes.
+/// Bytes of anonymous memory of all processes below `process`. Each page counts in proportion to how many processes
+/// share it: a fork takes no memory until it writes.
 [[nodiscard]] std::int64_t resident_below(pid_t process);
 
 /// Bytes of files that lie in memory alone (memfd_create) and that `process` has open, without those that `process` was

@@ -11,7 +11,8 @@ namespace qconform {
 /// Other people's text in one line: control characters, line ends, characters that turn the direction of text, and
 /// bytes that are not UTF-8 as "\\x1b" and "\\u202e", so that none of them reaches the terminal.
 [[nodiscard]] std::string shown(std::string_view text);
-/// The same of text of several lines, some of it of our own: line ends, tabs and the colours of coloured() stay.
+/// Escapes text of several lines as shown() does, but keeps line ends, tabs and the colours of coloured(): some of the
+/// text is qconform's own.
 [[nodiscard]] std::string shown_lines(std::string_view text);
 
 enum class Colour : std::uint8_t { red, green, yellow, bold };
@@ -19,7 +20,7 @@ enum class Colour : std::uint8_t { red, green, yellow, bold };
 
 /// Columns that a line of shown text takes: one for each character, none for colours.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
-/// At most so many columns of it, "..." in place of what is cut off. Of text without colours.
+/// Cuts `text`, which has no colours, to at most `columns` columns; "..." stands for the part cut off.
 [[nodiscard]] std::string cut_to(std::string_view text, std::size_t columns);
 
 }  // namespace qconform

@@ -14,18 +14,19 @@ namespace qconform {
 /// within a third of its length in edits. Names at the same distance keep their order.
 [[nodiscard]] std::vector<std::string_view> near_names(std::string_view name, std::span<const std::string_view> names);
 
-/// What ends "no backend "scaler"": ", is it scalar?" for the nearest of `names`, "." where none is near.
+/// Returns the end of a message such as "no backend "scaler"": ", is it scalar?" for the nearest of `names`, "." where
+/// none is near.
 [[nodiscard]] std::string ending_with_guess(std::string_view name, std::span<const std::string_view> names);
 
 /// The parts between separators: one more than there are of those.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, std::string_view separator);
-/// Without spaces at both ends.
+/// `text` without the spaces at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
 /// `text` as one word of a POSIX shell: in single quotes where it needs any.
 [[nodiscard]] std::string shell_word(std::string_view text);
-/// The same for a line that people copy: control characters, which no terminal is to see, stand escaped in $'', which
-/// bash and zsh know.
+/// `text` as one word of a command that people copy: as shell_word(), but control characters, which no terminal is to
+/// see, stand escaped in $'', which bash and zsh know.
 [[nodiscard]] std::string copied_word(std::string_view text);
 
 /// "12,345,678"
@@ -33,7 +34,7 @@ namespace qconform {
 
 /// A name out of a file or a process, as it may stand in a message: at most 64 bytes; control characters are replaced.
 [[nodiscard]] std::string printable(std::string_view name);
-/// The same in quotes.
+/// The printable() name in single quotes.
 [[nodiscard]] std::string quoted_name(std::string_view name);
 
 }  // namespace qconform

@@ -19,7 +19,7 @@ std::string name_of(const std::type_info& type) {
   return name == nullptr ? type.name() : name.get();
 }
 
-// What the exception says of itself; empty where it says nothing.
+// The message of the exception; empty where it has none.
 std::string words_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);

@@ -14,7 +14,7 @@ namespace qconform {
 /// "std::runtime_error: no kernel", "int: 7" or "an exception that is not C++'s". Ends where it gets long.
 [[nodiscard]] std::string thrown_text();
 
-/// What `open` returns, a Result; an error of `field` where it throws.
+/// Returns the Result of `open`, or an error of `field` where `open` throws.
 template <typename Open>
 [[nodiscard]] auto opened_without_throwing(const char* field, const Open& open) -> decltype(open()) {
   try {

@@ -21,7 +21,7 @@ bool is_copied(std::string_view line) {
   return std::any_of(kCopied.begin(), kCopied.end(), [&](std::string_view word) { return line.starts_with(word); });
 }
 
-// Where the text behind a label begins: after the first two spaces among the first columns.
+// The column at which the text behind a label begins: after the first two spaces among the first columns.
 std::size_t indent_of(std::string_view line, std::size_t columns) {
   const std::size_t begin = spaces_before(line);
   const std::size_t gap = line.find("  ", begin);

@@ -44,7 +44,7 @@ class InputMemory {
                                                        const Fill& fill) = 0;
 };
 
-/// Where the channels of a tensor lie. A Case has them first, as ONNX does; some implementations want them last.
+/// The position of the channels of a tensor. A Case has them first, as ONNX does; some implementations want them last.
 enum class Layout : std::uint8_t {
   channels_first,  ///< [N, C, spatial...]: "nchw"
   channels_last,   ///< [N, spatial..., C]: "nhwc"
@@ -69,7 +69,7 @@ class OutputSink {
   /// Memory for bytes_for(type, elements) bytes of output number `output`, valid until the next case. Called once for
   /// each of Case::output_count() outputs and run.
   virtual std::span<std::byte> allocate(std::size_t output, ElementType type, std::span<const std::int64_t> shape) = 0;
-  /// For a case of one output.
+  /// Allocates the output of a case of one output.
   std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) {
     return allocate(0, type, shape);
   }
@@ -132,7 +132,7 @@ struct BackendInfo {
                "what, and how the self-check saw it.",
            .presence = Presence::omitted);
 
-  /// What opens the backend again.
+  /// The text that opens the backend again on the command line.
   [[nodiscard]] const std::string& on_command_line() const { return specification.empty() ? name : specification; }
 
   bool operator==(const BackendInfo&) const = default;
@@ -219,13 +219,13 @@ class Backend {
   [[nodiscard]] virtual std::optional<CaseGraph> rewritten(const Case& /*test_case*/) { return std::nullopt; }
   /// Takes any case, malformed ones too. Weights are packed here.
   [[nodiscard]] virtual Preparation prepare(const Case& test_case) = 0;
-  /// The same for a backend that can take its inputs from other memory than the case's tensors. Both
-  /// outlive what is prepared.
+  /// Prepares the case for a backend that can take its inputs from other memory than the case's tensors. The case and
+  /// `inputs` outlive the prepared node.
   [[nodiscard]] virtual Preparation prepare_at(const Case& test_case, InputMemory& /*inputs*/) {
     return prepare(test_case);
   }
-  /// For benchmarks. A backend that lacks the layout or the threads asked for sets the case up with what
-  /// it has. nullopt for one that does not tell its run apart from what is done around it.
+  /// Prepares the case for benchmarks. A backend that lacks the layout or the threads asked for sets the case up with
+  /// what it has. nullopt for one that does not tell its run apart from what is done around it.
   [[nodiscard]] virtual std::optional<RepeatedPreparation> prepare_repeated(const Case& /*test_case*/,
                                                                             const RunSetting& /*wanted*/) {
     return std::nullopt;

@@ -22,7 +22,7 @@ struct Attribute {
   bool operator==(const Attribute&) const = default;
 };
 
-/// What a right implementation does with the case.
+/// Says how a right implementation answers the case.
 enum class Expectation : std::uint8_t {
   unstated,  ///< the source makes no claim; the semantics decide
   valid,     ///< must be computed (lanes DET and OPEN); a clean refusal counts as unsupported
@@ -30,7 +30,7 @@ enum class Expectation : std::uint8_t {
   invalid,   ///< must be refused with a clear error (lane REJ)
 };
 
-/// Where a case comes from, so that it can be made again.
+/// The origin of a case, so that it can be made again.
 struct Provenance {
   std::string source;       ///< "random", "corpus/qlinear_conv/padding.json", "onnx:test_qlinearconv"
   std::uint64_t seed = 0;   ///< of the run; 0 where nothing is random
@@ -61,15 +61,16 @@ struct DefectAnswer {
   bool operator==(const DefectAnswer&) const = default;
 };
 
-/// What reports call a graph: a case of several nodes, or of one that is no operator by itself (MatMulInteger).
+/// The subject under which reports count a graph: a case of several nodes, or of one that is no operator by itself
+/// (MatMulInteger).
 inline constexpr std::string_view kGraphSubject = "Graph";
 
 /// A small ONNX graph with its tensors, and what is expected of it. harness/graphs/wiring.h says how the names
 /// of its values must fit together.
 struct Case {
   std::string id;  ///< unique within its source; names files and replay lines
-  /// In topological order, never empty. One node that is alone reads the case's tensors in their order and has one
-  /// output; values have names only where there are several nodes.
+  /// The nodes in topological order, never empty. One node that is alone reads the case's tensors in their order and
+  /// has one output; values have names only where there are several nodes.
   std::vector<Node> nodes = std::vector<Node>(1);
   /// The tensors that no node computes. Of one node, its inputs, positional as in ONNX: nullopt stands for the empty
   /// string of an omitted optional input; trailing omitted inputs are kept if the source states them. Of several nodes,
@@ -97,7 +98,7 @@ struct Case {
   [[nodiscard]] const Node& node() const { return nodes.front(); }
   /// The nodes' operators: "QLinearConv"; "DequantizeLinear+Conv+QuantizeLinear".
   [[nodiscard]] std::string op_types() const;
-  /// What reports count the case by: its operator, or kGraphSubject.
+  /// The subject by which reports count the case: its operator, or kGraphSubject.
   [[nodiscard]] std::string subject() const;
   [[nodiscard]] std::size_t output_count() const { return is_one_node() ? 1 : outputs.size(); }
   /// An attribute of the only node, or null.

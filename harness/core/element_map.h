@@ -17,7 +17,7 @@ struct TensorBox {
   QC_FIELD(std::string, type, {}, "type");  ///< "uint8"
   QC_FIELD(std::vector<std::int64_t>, shape, {}, "shape", .def = "index");
   QC_FIELD(std::vector<std::int64_t>, begin, {}, "begin", .def = "index");    ///< as many as `shape` has
-  QC_FIELD(std::vector<std::int64_t>, extent, {}, "extent", .def = "index");  ///< likewise
+  QC_FIELD(std::vector<std::int64_t>, extent, {}, "extent", .def = "index");  ///< as many as `shape` has
   QC_FIELD(std::vector<std::string>, values, {}, "values", .doc = "In row-major order of the box.", .def = "texts");
 
   bool operator==(const TensorBox&) const = default;

@@ -33,8 +33,8 @@ enum class Form : std::uint8_t {
   distance  ///< of a double that is not negative: infinity is "inf"
 };
 
-/// What a member is, beyond its type. Only the schema knows of `pattern`, `minimum` and the numbers of items: reading a
-/// report does not refuse what an older or a newer qconform may write.
+/// Describes a member beyond its type. Only the schema uses `pattern`, the numbers of items and the `minimum` of 64-bit
+/// integers: a report that an older or a newer qconform wrote is read all the same.
 struct FieldRule {
   const char* doc = "";                          ///< for the schema; may be empty
   Presence presence = Presence::always;          ///< of an optional: always `omitted`
@@ -52,7 +52,7 @@ struct FieldRule {
   const char* required_key = "";                 ///< of a map: the key that is always there
 };
 
-/// What a described type is called.
+/// Names a described type, for the schema.
 struct TypeInfo {
   std::string_view name = {};  ///< in the schema's $defs; empty where the schema states the type in place
   std::string_view doc = {};
@@ -70,7 +70,7 @@ inline constexpr int kMostDescribedLines = 96;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and initializers take no parentheses.
 
-/// What the type is called: TypeInfo's members.
+/// Names the type for the schema. The arguments initialize TypeInfo's members.
 #define QC_DESCRIBED(...)                                     \
   static constexpr ::qconform::TypeInfo kSchema{__VA_ARGS__}; \
   static constexpr int kDescribedFrom = __LINE__

@@ -1,4 +1,4 @@
-// What a backend did with a case.
+// Outcomes: how a backend answered a case.
 #pragma once
 
 #include <cstddef>
@@ -130,8 +130,8 @@ struct Outcome : outcome::Any {
   /// How an earlier run of the case ended, which was not the backend's doing as far as could be seen: "ended by
   /// SIGKILL". The outcome is that of a second run. Empty where there was no such run.
   std::string lost;
-  /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
-  /// backends in worker processes only.
+  /// The output of the backend on stdout and stderr meanwhile; its end where it is long. Only backends in worker
+  /// processes have it.
   std::string log;
 };
 
@@ -140,7 +140,7 @@ struct Outcome : outcome::Any {
 /// The reason of a clean refusal; empty of other outcomes.
 [[nodiscard]] std::string reason_of(const Outcome& outcome);
 
-/// What was produced, where that is one output; null otherwise.
+/// The tensor produced, where there is exactly one; null otherwise.
 [[nodiscard]] const Tensor* output_of(const Outcome& outcome);
 
 }  // namespace qconform

@@ -17,12 +17,12 @@
 
 namespace qconform {
 
-/// Of operators(), in their order.
+/// Names of operators(), in their order.
 [[nodiscard]] std::span<const std::string_view> operator_names();
 
 using TextsByKey = std::map<std::string, std::string>;
 
-/// Of all families, each once (harness/model/defects/identify_variants.h).
+/// Ids of the arithmetic choices of all families, each once (harness/model/defects/identify_variants.h).
 [[nodiscard]] std::span<const std::string_view> choice_ids();
 
 /// The arithmetic of one operator. Names are those of harness/model/defects/identify_variants.h.
@@ -58,19 +58,19 @@ struct PinnedProfile {
 using reference::OverflowPolicy;
 using reference::RoundingProfile;
 
-/// What a judge admits. docs/latitude.md explains each.
+/// Selects the values that a judge admits. docs/latitude.md explains each profile.
 enum class Profile : std::uint8_t {
   conformance,             ///< every value that the specification admits: tier F_5
   correctly_rounded,       ///< tier E: the exact value, rounded once
   ort_f32,                 ///< one pinned float32 expression
-  onnx_reference,          ///< likewise, in double behind a float32 multiplier
+  onnx_reference,          ///< one pinned expression, in double behind a float32 multiplier
   dml_doc,                 ///< tier D with GPU accuracies: dequantize, convolve in float, quantize
   fixed_point,             ///< tier Q31: a 31-bit integer multiplier and shifts
-  fixed_point_f32,         ///< tier Q31-f32: the same with the multiplier formed in float32
+  fixed_point_f32,         ///< tier Q31-f32: as tier Q31, with the multiplier formed in float32
   tflite,                  ///< one pinned answer of tier Q31, rounded twice
-  tflite_single_rounding,  ///< likewise, rounded once
-  fused_int8,              ///< of graphs: also what QLinearConv with the same parameters may give (tier D)
-  fused_q31,               ///< the same with an integer multiplier (tier Q31)
+  tflite_single_rounding,  ///< one pinned answer of tier Q31, rounded once
+  fused_int8,              ///< also admits for graphs what QLinearConv with the same parameters may give (tier D)
+  fused_q31,               ///< as fused_int8, with an integer multiplier (tier Q31)
 };
 
 /// How a judge judges.

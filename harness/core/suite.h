@@ -13,8 +13,8 @@
 
 namespace qconform {
 
-/// Of one model: how many combinations of `strength` classes can occur in a case, and how many of
-/// them the suite's cases have.
+/// Counts, for one model, the combinations of `strength` classes that can occur in a case, and those that the suite's
+/// cases have.
 struct CombinationCoverage {
   QC_DESCRIBED(.name = "coverage");
   QC_FIELD(std::string, model, {}, "model");
@@ -74,7 +74,7 @@ class Suite {
   Suite& operator=(const Suite&) = delete;
   virtual ~Suite() = default;
 
-  /// As on the command line: "random", "onnx:DIR".
+  /// The suite's name on the command line: "random", "onnx:DIR".
   [[nodiscard]] virtual std::string name() const = 0;
   /// The next case, or nullopt at the end. After an error the suite is at its end.
   [[nodiscard]] virtual Result<std::optional<Case>> next() = 0;
@@ -82,9 +82,10 @@ class Suite {
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
   /// The inputs skipped so far, by reason.
   [[nodiscard]] virtual const SkippedCounts& skipped() const { return skipped_; }
-  /// What the cases cover together, for suites that promise to cover something.
+  /// The combinations that all cases cover together, for suites that promise to cover some.
   [[nodiscard]] virtual std::vector<CombinationCoverage> coverage() const { return {}; }
-  /// The same for some of the cases: `chosen` says for each case, in their order, whether it counts.
+  /// The combinations that the chosen cases cover together: `chosen` says for each case, in their order, whether it
+  /// counts.
   [[nodiscard]] virtual std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& /*chosen*/) const {
     return {};
   }

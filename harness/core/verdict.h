@@ -1,4 +1,4 @@
-// What the judge says about one backend and one case, and what became of single cases.
+// The judge's verdict about one backend and one case, and the fate of single cases.
 #pragma once
 
 #include <array>

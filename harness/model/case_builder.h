@@ -10,8 +10,7 @@
 // Nothing is checked: wrong cases are built on purpose. What is not stated has the plainest value:
 // scales 1, zero points 0 of the type of their tensor, version 10 of the operator.
 //
-// Where a scalar and a list are both taken, `{5}` is the scalar; write `std::vector<float>{5}` for
-// shape [1].
+// `{5}` is a scalar where a scalar and a list are both taken; write `std::vector<float>{5}` for shape [1].
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ using Shape = std::vector<std::int64_t>;
 
 }  // namespace make
 
-/// What every builder has. `Self` is the derived builder, so that calls chain.
+/// The base of every builder. `Self` is the derived builder, so that calls chain.
 template <typename Self>
 class CaseBuilder {
  public:

@@ -64,7 +64,7 @@ struct Family {
 
   // Generation.
 
-  /// What its random cases may have more or less of, besides the operators.
+  /// Features that the family's random cases may have more or less often, besides the operators.
   std::span<const Feature> features = {};
   /// Features from kSteered on, which are otherwise as usual: with `always` or `none`, cases come to lie where narrow
   /// backends take them.
@@ -73,14 +73,14 @@ struct Family {
   Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.
   std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
-  /// Those of the suite `qdq`: quantized units. No contract is learnt in their classes.
+  /// The models of the suite `qdq`: quantized units. No contract is learnt in their classes.
   std::span<const sweep::SweptModel> (*swept_units)() = nullptr;
 
   // Nodes of whole models, where the model does not tell the shape of an input: harness/onnx/node_inputs.h.
 
-  /// Of the data input. Null: what is known of it, with assumed sizes in place of the others.
+  /// Finds the shape of the data input. Null: the known sizes are taken, with assumed ones in place of the others.
   Result<InputShape> (*data_shape)(const NodeInputs& inputs) = nullptr;
-  /// Of the parameter or weight `name`. Null: such nodes are skipped.
+  /// Finds the shape of the parameter or weight `name`. Null: such nodes are skipped.
   Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
 
   /// Type and shape of a node's output, as far as its inputs tell. Null: as far as ONNX and harness/onnx/shape_rules.cc
@@ -105,7 +105,7 @@ struct Family {
 
   // Shrinking.
 
-  /// Of its own; the engine has some for cases of any operator.
+  /// The family's own reductions; the engine has further ones for cases of any operator.
   std::span<const shrink::Reduction> (*reductions)() = nullptr;
   /// The index spaces that can be made smaller, of more than one index each. `wrong_element` indexes the output, or is
   /// empty. Null: each axis of each input by itself, which is all that element-wise operators without parameters along
@@ -133,28 +133,28 @@ struct Family {
 
   // Diagnosis.
 
-  /// What the stages make of a case: the reference's answer where none is replaced. Nothing where a replaced one leaves
-  /// no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not null: each
-  /// operator has a `draw`.
+  /// Computes a case through the stages: the reference's answer where none is replaced. Nothing where a replaced one
+  /// leaves no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not
+  /// null: each operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
   /// Findings without a known cause are told apart by the smallest part of a case that fails
   /// (shrink::failing_part). Else by the verdict alone.
   bool is_told_by_part = false;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
-  /// Of real kernels. Null: those in the stages that families share alone.
+  /// Models of defects of real kernels. Null: only those in the stages that families share.
   std::span<const diagnose::DefectList> (*defects)() = nullptr;
-  /// Where an expression may stand in for what a stage does. Null: in the stages that families share alone.
+  /// Slots in which an expression may stand in for a stage. Null: only those in the stages that families share.
   std::span<const diagnose::ExpressionSlot> (*expressions)() = nullptr;
-  /// Those that the policy admits beside its own, of one operator. Null: none.
+  /// Arithmetics of one operator that the policy admits beside its own. Null: none.
   std::vector<diagnose::Arithmetic> (*arithmetics)(const Operator& known, const Policy& policy) = nullptr;
-  /// Whether the answer by one of them can be far from that by another. Null: never.
+  /// Whether the answer by one of these arithmetics can be far from that by another. Null: never.
   bool (*arithmetics_diverge)(const Lowered& lowered) = nullptr;
-  /// What can be said of a case in a few words. Null: which hazards it reaches.
+  /// Features that describe a case in a few words. Null: which hazards it reaches.
   const diagnose::FeatureList& (*case_features)() = nullptr;
   /// Says where the elements of the output lie; each has its index. Null: there is no more to say.
   void (*place)(const Lowered& lowered, std::span<diagnose::Element> elements) = nullptr;
-  /// What implementations do differently, operator by operator, and the cases that tell. Null: nothing that is known.
+  /// Differences between implementations, operator by operator, and the cases that tell them. Null: none is known.
   std::vector<diagnose::Choice> (*choices)() = nullptr;
   std::vector<diagnose::Experiment> (*experiments)() = nullptr;
   /// Whether the policy admits what an implementation computes that makes the choice so. Null: it is not asked.
@@ -162,7 +162,7 @@ struct Family {
   /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
   /// Empty: one.
   std::span<const std::string_view> layouts = {};
-  /// Which of them the node has. Null where there are none.
+  /// Which of the layouts the node has. Null where there are none.
   std::string_view (*layout_of)(const Lowered& lowered) = nullptr;
   /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
   std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
@@ -173,7 +173,7 @@ struct Family {
 
 /// The family of the operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Family* family_of(std::string_view domain, std::string_view op_type);
-/// Of the case's operator: operator_of().
+/// Returns the family of the case's operator (operator_of()), or null.
 [[nodiscard]] const Family* family_of(const Case& test_case);
 
 }  // namespace qconform

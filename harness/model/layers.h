@@ -1,4 +1,4 @@
-// What is timed: layers as cases, with the work that they are.
+// Layers that are timed, as cases, with the amount of their work.
 #pragma once
 
 #include <cstdint>

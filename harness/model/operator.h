@@ -43,7 +43,7 @@ struct InputSignature {
   std::string_view like = {};
 };
 
-/// What is said about one output element.
+/// The opinion on one output element.
 struct ElementOpinion {
   bool right = false;
   /// The tiers whose sets hold the value, for QLinearConv and graphs; other operators have no tiers.
@@ -57,7 +57,7 @@ struct TieCounts {
   std::uint64_t open = 0;   ///< elements with more than two right values: more than a tie or a rounding apart
 };
 
-/// What one pass over all elements counts, whichever backend computes the case.
+/// Counts of one pass over all elements, whichever backend computes the case.
 struct CaseStatistics {
   TieCounts ties;
   HazardCounts hazards;
@@ -79,19 +79,19 @@ class Lowered {
   Lowered& operator=(const Lowered&) = delete;
   virtual ~Lowered() = default;
 
-  /// How many outputs the case has, and what is said of each; all other members are about the first one.
+  /// Number of outputs of the case, and the semantics of each; all other members are about the first one.
   [[nodiscard]] virtual std::size_t outputs() const { return 1; }
   [[nodiscard]] virtual const Lowered& output(std::size_t /*number*/) const { return *this; }
 
-  /// The same where what a backend answered decides over some outputs: y of DynamicQuantizeLinear follows from its own
-  /// scale and zero point. Null where nothing of the kind holds. `answers` need not fit.
+  /// Returns the semantics for a backend whose answers decide over other outputs: y of DynamicQuantizeLinear follows
+  /// from its own scale and zero point. Null where no answer decides over another output. `answers` need not fit.
   [[nodiscard]] virtual std::unique_ptr<Lowered> given(const std::vector<Tensor>& /*answers*/) const { return nullptr; }
 
   [[nodiscard]] virtual ElementType output_type() const = 0;
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
   /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).
   [[nodiscard]] virtual Tensor evaluate(RoundingProfile profile) const = 0;
-  /// What is to be said about element `index` of an output of the right type and shape.
+  /// Gives the opinion on element `index` of an output of the right type and shape.
   [[nodiscard]] virtual ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const = 0;
   /// The element's right values under `policy`: those that examine() calls right.
   [[nodiscard]] virtual RightValues right_values(std::int64_t index, const Policy& policy) const = 0;
@@ -112,16 +112,17 @@ class Lowered {
   /// Packs the node for one in-tree kernel set; null when the set has no kernel for it.
   [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                          RoundingProfile profile) const = 0;
-  /// The same with x and y channels last; null also where there is no such form.
+  /// Packs the node as prepare(), but for x and y with their channels last; null also where there is no such form.
   [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare_channels_last(
       const reference::KernelSet& /*kernels*/, RoundingProfile /*profile*/) const {
     return nullptr;
   }
   /// Products that are summed, or elements that are computed; saturated at 2^62.
   [[nodiscard]] virtual std::int64_t work() const;
-  /// What of an input with that role the output elements of a box are computed from; nothing: nobody knows.
+  /// The box of the input with role `role` from which the elements of the box `output` are computed; nothing where it
+  /// is not known.
   [[nodiscard]] virtual std::optional<Box> read_by(InputRole /*role*/, const Box& /*output*/) const;
-  /// For the windows in an element map; nothing where outputs have none.
+  /// The geometry of the windows, for element maps; nothing where outputs have none.
   [[nodiscard]] virtual std::optional<WindowGeometry> windows() const;
   /// Which scale and zero point belong to element `index`, where each element has its own.
   [[nodiscard]] virtual std::optional<std::size_t> parameter_of(std::int64_t /*index*/) const { return std::nullopt; }
@@ -129,7 +130,7 @@ class Lowered {
   [[nodiscard]] virtual std::string exact_value(std::int64_t index) const = 0;
 };
 
-/// What the semantics say about a case.
+/// The judgement of the semantics on a case.
 struct Classification {
   reference::Contract contract;
   std::unique_ptr<Lowered> lowered;  ///< null exactly when the contract is violated
@@ -180,19 +181,20 @@ struct Operator {
 /// says.
 [[nodiscard]] bool concerns(const HazardInfo& hazard, std::string_view op_type);
 
-/// The operator of a case: of one node, or kGraphSubject of several; null where it is not known.
+/// Returns the operator of a case: that of its only node, or kGraphSubject's where there are several; null where it is
+/// not known.
 [[nodiscard]] const Operator* operator_of(const Case& test_case);
 
-/// What the case's tensor at `position` is called: by the graph where there are several nodes, or by the operator;
-/// empty where nobody knows.
+/// The name of the case's tensor at `position`: the graph's where there are several nodes, else the operator's; empty
+/// where it is not known.
 [[nodiscard]] std::string_view input_name(const Case& test_case, std::size_t position);
 
-/// Of numbers that are not negative; saturated at 2^62.
+/// Multiplies two numbers that are not negative; the product saturates at 2^62.
 [[nodiscard]] std::int64_t saturating_product(std::int64_t a, std::int64_t b);
 
 /// The operator's name with its domain, "com.microsoft::QLinearAdd"; ONNX's own domain is left out.
 [[nodiscard]] std::string operator_name(std::string_view domain, std::string_view op_type);
-/// Of a case; of several nodes, their names with a plus sign between.
+/// The name of the case's operator with its domain; for several nodes, their names with a plus sign between.
 [[nodiscard]] std::string operator_name(const Case& test_case);
 
 /// Refuses a case whose operator find_operator() does not know: what its answer must be is unknown, and whether a
@@ -203,8 +205,9 @@ struct Operator {
 /// opset that had no such operator yet rule "opset".
 [[nodiscard]] Classification classify(const Case& test_case);
 
-/// An unknown operator or position counts as data, which libraries do not fold into anything. Of a graph: what is fed
-/// is data; an initializer of two dimensions or more is a weight, and one of fewer a parameter.
+/// Returns the role of the case's tensor at `position`. An unknown operator or position counts as data, which libraries
+/// do not fold into anything. In a graph, tensors that are fed are data; an initializer of two dimensions or more is a
+/// weight, and one of fewer a parameter.
 [[nodiscard]] InputRole role_of(const Case& test_case, std::size_t position);
 
 /// Replaces the attribute of that name, or adds it.

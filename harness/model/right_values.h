@@ -31,7 +31,7 @@ struct RightValues {
   [[nodiscard]] std::string text() const;
 };
 
-/// Of an integer type that has all members.
+/// Right values of the integer type `type`, which has all members of `set`.
 [[nodiscard]] RightValues right_values_of(const reference::AdmissibleSet& set, ElementType type);
 [[nodiscard]] RightValues right_values_of(const reference::AdmissibleBits& set);
 

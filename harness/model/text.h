@@ -28,12 +28,12 @@ namespace qconform {
 /// "2", "[1,0,1,0]"; a text as it is.
 [[nodiscard]] std::string attribute_text(const Attribute::Value& value);
 
-/// What it computes on: "x [1,2,1,1] * w [1,2,1,1], pads [0,1,0,0]", "x float [3], y_scale float [3]".
-/// Scalars are left out, and so is an operator's kernel_shape.
+/// Summarizes what the case computes on: "x [1,2,1,1] * w [1,2,1,1], pads [0,1,0,0]", "x float [3], y_scale float [3]".
+/// It leaves out scalars behind the first input, and an operator's kernel_shape.
 [[nodiscard]] std::string summary_of(const Case& test_case);
 
-/// Its inputs in row-major order, where they are few: "x {1, -2}, y_scale {0.5}". An input of more than 16 elements has
-/// its shape in their place: "x [1,3,8,8]".
+/// The values of the case's inputs in row-major order: "x {1, -2}, y_scale {0.5}". An input of more than 16 elements
+/// has its shape in their place: "x [1,3,8,8]".
 [[nodiscard]] std::string values_text(const Case& test_case);
 
 }  // namespace qconform

@@ -68,7 +68,8 @@ Result<void> write_tensor_file(const Tensor& tensor, const std::string& name, co
   return write_file(file, bytes);
 }
 
-/// What is fed, in files; of several nodes, the initializers in the model.
+/// Writes the tensors that the case is fed to files, and those that a graph of several nodes holds to initializers of
+/// the model.
 Result<void> write_inputs(const Case& test_case, const fs::path& data_set, onnx::GraphProto& graph) {
   const std::vector<std::string> names = input_names(test_case);
   for (std::size_t i = 0; i < names.size(); ++i) {

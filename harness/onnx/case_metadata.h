@@ -1,5 +1,5 @@
-// What a Case says about itself beside its node, kept in a model's metadata_props under keys
-// "qconform.*" (docs/formats.md).
+// The facts that a Case states about itself beside its node, kept in a model's metadata_props under keys "qconform.*"
+// (docs/formats.md).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class ModelProto;
 
 namespace qconform {
 
-/// Where the output that a model or folder holds comes from.
+/// The origin of the output that a model or folder holds.
 enum class OutputOrigin : std::uint8_t {
   unstated,  ///< the model has no metadata of ours: another producer recorded it
   none,      ///< no output is held

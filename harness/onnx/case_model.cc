@@ -90,7 +90,7 @@ void write_opset_imports(const Case& test_case, onnx::ModelProto& model) {
   }
 }
 
-/// Of ONNX's own domain; 0 where no node is of it.
+/// Returns the opset version of ONNX's own domain; 0 where no node is of it.
 std::int64_t opset_version_of_onnx(const Case& test_case) {
   for (const Node& node : test_case.nodes) {
     if (node.domain.empty() || node.domain == "ai.onnx") return node.opset_version;

@@ -22,7 +22,7 @@ class ModelProto;
 
 namespace qconform {
 
-/// What the graph says about its output. Some runtimes load a model only with it.
+/// Type and shape that the graph states for its output. Some runtimes load a model only with it.
 struct OutputType {
   ElementType type = ElementType::undefined;
   std::vector<std::int64_t> shape;
@@ -72,7 +72,8 @@ struct FedTensor {
 /// The positions of the tensors that a model in use is fed, the others being held: those of the role data.
 [[nodiscard]] std::vector<std::size_t> data_inputs(const Case& test_case);
 
-/// The same with files. Reading follows external data in the model's folder; errors name the file.
+/// These write and read a case as a model file. Reading follows external data in the model's folder; errors name the
+/// file.
 [[nodiscard]] Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file,
                                             const OutputTypes& outputs = {});
 [[nodiscard]] Result<Case> read_case_model(const std::filesystem::path& file);

@@ -25,7 +25,8 @@ Tensor row(const Values& values) {
   return Tensor::of<std::int64_t>(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// What a quantized node is given that takes "v", the output of a node on constants "a" (two_rows()), "b" and "c".
+/// Folds the constants of a network whose quantized node takes "v", the output of a node on constants "a" (two_rows()),
+/// "b" and "c".
 class Folding : public ::testing::Test {
  protected:
   Folding() { net_.constant("a", two_rows()); }

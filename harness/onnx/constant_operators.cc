@@ -89,7 +89,7 @@ void copy_run(const Tensor& from, std::int64_t source, std::int64_t count, Tenso
   }
 }
 
-/// The same data in another shape.
+/// Returns `data` in another shape with as many elements, or nothing.
 std::optional<Tensor> with_shape(const Tensor& data, Shape shape) {
   const auto bytes = checked_bytes("", data.type, shape);
   if (!bytes || elements_of(shape) != data.elements()) return std::nullopt;
@@ -196,7 +196,7 @@ std::optional<Tensor> transpose(const View& view) {
   return result;
 }
 
-/// Where a slice along one axis begins, and how many elements it has.
+/// The index at which a slice along one axis begins, and how many elements it has.
 std::pair<std::int64_t, std::int64_t> slice_of(std::int64_t size, std::int64_t begin, std::int64_t end,
                                                std::int64_t step) {
   const auto place = [&](std::int64_t stated, std::int64_t lowest, std::int64_t highest) {

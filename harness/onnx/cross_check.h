@@ -8,7 +8,7 @@
 
 namespace qconform {
 
-/// What the ONNX library says about a case, against classify().
+/// Compares the ONNX library's opinion of a case with classify().
 struct CrossCheck {
   /// False when the library is older than the case's opset version, or does not know its domain, or an operator that
   /// find_operator() knows: then there is no second opinion.

@@ -1,4 +1,4 @@
-// What every graph of a model must be before anything is made of it.
+// Conditions that every graph of a model must meet before anything is made of it.
 #pragma once
 
 #include <filesystem>

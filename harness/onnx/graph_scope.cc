@@ -72,7 +72,7 @@ ValueFacts facts_of(const onnx::ValueInfoProto& info) {
   facts.shape.emplace();
   for (const onnx::TensorShapeProto::Dimension& dimension : type.shape().dim()) {
     const std::int64_t size = dimension.has_dim_value() ? dimension.dim_value() : -1;
-    // What no tensor of ours can have is as good as unknown, and then later sums cannot overflow.
+    // A size that no tensor of ours can have counts as unknown, so that later sums cannot overflow.
     const bool usable = size >= 0 && size <= limits::kElements;
     facts.shape->push_back(usable ? std::optional(size) : std::nullopt);
   }

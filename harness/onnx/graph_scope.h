@@ -1,4 +1,4 @@
-// What is known of the values of a graph and of the graphs nested in its nodes.
+// Known facts about the values of a graph and of the graphs nested in its nodes.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,21 @@ struct ValueFacts {
   std::optional<PartialShape> shape;  ///< nullopt when not even the rank is known
 };
 
-/// What a graph declares of an input, output or value; type undefined where it is no tensor.
+/// Returns what a graph declares of an input, output or value; type undefined where it is no tensor.
 [[nodiscard]] ValueFacts facts_of(const onnx::ValueInfoProto& info);
 
 /// The shape if every dimension is known.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> full_shape(const std::optional<PartialShape>& shape);
 
-/// What an unknown first dimension of a graph's input is taken for: a batch of one.
+/// The size assumed for an unknown first dimension of a graph's input: a batch of one.
 inline constexpr std::int64_t kAssumedBatch = 1;
 
 /// One graph. Names resolve here first, then in the graph around it. Refers to the graph's messages.
 class GraphScope {
  public:
-  /// Takes in initializers, Constant nodes, and the declared types of inputs, outputs and values;
-  /// then, likewise, the bodies of If, Loop and Scan nodes. A symbolic or unknown first dimension of
-  /// a graph input (the batch) becomes kAssumedBatch. `graph` lives longer than the scope.
+  /// Takes in initializers, Constant nodes, and the declared types of inputs, outputs and values; then, in the same
+  /// way, the bodies of If, Loop and Scan nodes. A symbolic or unknown first dimension of a graph input (the batch)
+  /// becomes kAssumedBatch. `graph` lives longer than the scope.
   explicit GraphScope(const onnx::GraphProto& graph, const GraphScope* outer = nullptr);
 
   [[nodiscard]] const onnx::GraphProto& graph() const { return graph_; }
@@ -51,12 +51,12 @@ class GraphScope {
 
   /// The constant of that name, or null.
   [[nodiscard]] const onnx::TensorProto* constant(const std::string& name) const;
-  /// What is known of a value, constants included.
+  /// The known type and shape of a value, constants included.
   [[nodiscard]] ValueFacts facts(const std::string& name) const;
 
   /// Adds a constant that follows from others.
   void add_constant(const std::string& name, const Tensor& value);
-  /// The same for another name of a constant that is there already.
+  /// Adds another name for a constant that is there already.
   void add_constant(const std::string& name, const onnx::TensorProto& same);
 
   /// Forgets what was learnt, and takes an unknown first dimension of each graph input for `size`.
@@ -66,7 +66,7 @@ class GraphScope {
 
   /// Adds to what is known. Known types and dimensions stay. True when something new was learnt.
   bool learn(const std::string& name, const ValueFacts& facts);
-  /// Everything that the same graph, after shape inference, states about its values.
+  /// Learns everything that `inferred`, the same graph after shape inference, states about its values.
   bool learn_from(const onnx::GraphProto& inferred);
   /// States what is known in a copy of the graph, for shape inference to start from.
   void write_to(onnx::GraphProto& copy) const;

@@ -132,7 +132,7 @@ onnx::ModelProto two_nodes() {
   return net.model();
 }
 
-// What every reader of models says of one, below the file's name.
+// Returns the errors of every reader of models for one model, without the file's name.
 std::vector<std::string> faults_of(const onnx::ModelProto& model) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "model.onnx";

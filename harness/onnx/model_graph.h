@@ -8,8 +8,8 @@
 
 namespace qconform {
 
-/// Of a serialized ModelProto. Attributes that a case cannot hold, and values whose type the model does not state, are
-/// left out.
+/// Reads the graph of a serialized ModelProto. It leaves out attributes that a case cannot hold, and values whose type
+/// the model does not state.
 [[nodiscard]] Result<CaseGraph> graph_of_model(std::string_view model);
 
 }  // namespace qconform

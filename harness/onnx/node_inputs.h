@@ -27,7 +27,7 @@ struct NodeInputs {
   /// The model's name of the operator's input `name`; empty where it is omitted.
   [[nodiscard]] std::string value_of(std::string_view name) const;
   [[nodiscard]] ValueFacts facts(std::string_view name) const { return scope.facts(value_of(name)); }
-  /// What is known of the node's output.
+  /// The known type and shape of the node's output.
   [[nodiscard]] ValueFacts output() const;
   /// The constant, or null.
   [[nodiscard]] const onnx::TensorProto* constant(std::string_view name) const;
@@ -51,7 +51,7 @@ struct InputShape {
 /// many elements as there are output channels. What nothing tells is a scalar. Error as above.
 [[nodiscard]] Result<std::vector<std::int64_t>> shape_of_parameter(const NodeInputs& inputs, std::string_view name);
 
-// What families find the shapes with.
+// Helpers with which families find the shapes.
 
 inline constexpr std::int64_t kAssumedElements = std::int64_t{1} << 17;
 
@@ -63,7 +63,7 @@ inline constexpr std::int64_t kAssumedElements = std::int64_t{1} << 17;
 /// How many elements a tensor has; the largest int64 where they are more.
 [[nodiscard]] std::int64_t saturated_elements(const std::vector<std::int64_t>& shape);
 
-/// What is known of a scale and its zero point together; `parameter` names either.
+/// The shape that a scale and its zero point share, as far as either tells it; `parameter` names either.
 [[nodiscard]] std::optional<PartialShape> parameter_facts(const NodeInputs& inputs, std::string_view parameter);
 
 }  // namespace qconform

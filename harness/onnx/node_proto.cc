@@ -48,7 +48,7 @@ Result<Attribute::Value> value_of(const AttributeProto& proto) {
   }
 }
 
-/// What is written must be readable again.
+/// Refuses nodes beyond the limits of reading: every node that is written can be read again.
 Result<void> check_limits(const Node& node) {
   if (node.attributes.size() > limits::kAttributes) {
     return too_many("attributes", node.attributes.size(), limits::kAttributes);

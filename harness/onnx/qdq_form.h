@@ -26,7 +26,8 @@ using RewrittenCounts = std::map<std::string, std::uint64_t>;
 /// the model computes or that cannot be read.
 [[nodiscard]] Result<RewrittenCounts> write_in_qdq_form(onnx::ModelProto& model, const ExternalFolder& external);
 
-/// The same from file to file. Errors also: a model that has no such node, and files that cannot be read or written.
+/// Rewrites the model in `file` and writes the result to `to`. Errors also: a model that has no such node, and files
+/// that cannot be read or written.
 [[nodiscard]] Result<RewrittenCounts> write_in_qdq_form(const std::filesystem::path& file,
                                                         const std::filesystem::path& to);
 

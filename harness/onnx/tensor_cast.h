@@ -1,4 +1,4 @@
-// What ONNX's Cast makes of a tensor.
+// ONNX's Cast of a tensor.
 #pragma once
 
 #include <optional>

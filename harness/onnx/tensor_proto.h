@@ -17,7 +17,7 @@ class ValueInfoProto;
 
 namespace qconform {
 
-/// Where tensors may keep their values outside the model; nullopt: nowhere.
+/// The folder in which tensors may keep their values outside the model; nullopt: nowhere.
 using ExternalFolder = std::optional<std::filesystem::path>;
 
 /// Values from raw_data, from the typed field that ONNX assigns to the type, or from a file below

@@ -36,7 +36,7 @@ T entry_at(const Tensor& tensor, std::size_t index) {
   return value;
 }
 
-/// The same values in the typed field that ONNX assigns to the type.
+/// Stores the tensor's values in the typed field that ONNX assigns to its type.
 onnx::TensorProto typed_proto(const Tensor& tensor) {
   onnx::TensorProto proto;
   write_tensor(tensor, "t", proto);

@@ -67,8 +67,8 @@ struct EngineResult {
   bool operator==(const EngineResult&) const = default;
 };
 
-/// What a campaign found, in the order of its blocks: apart from the seconds it depends on which blocks are done
-/// alone, not on who ran them, and when. A merged campaign has the one that a single run would have.
+/// The findings of a campaign over its blocks, in their order. Apart from the seconds, it depends only on which blocks
+/// are done, not on who ran them and when: a merged campaign has the timeline that a single run would have.
 struct CampaignTimeline {
   /// Neighbouring blocks, as far as they are done.
   struct Group {
@@ -137,9 +137,9 @@ struct CampaignResult {
            .doc = "Stretches of the campaign: each from its start, or from where it was resumed, on one machine.");
   QC_FIELD(std::vector<ProgressPoint>, progress, {}, "progress",
            .doc = "Where the campaign stood, over time; empty for a merged one.");
-  /// Of a campaign that coverage guides; it has no blocks.
+  /// Results of a campaign that coverage guides; such a campaign has no blocks.
   QC_FIELD(std::optional<EngineResult>, engine, {}, "engine");
-  /// Without groups where an older qconform wrote the report.
+  /// Has no groups where an older qconform wrote the report.
   QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
 
   /// Whether shards are missing, which may compute what no backend computed here.

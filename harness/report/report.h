@@ -49,11 +49,11 @@ struct OperatorResult {
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
   /// Failing verdicts.
   [[nodiscard]] std::uint64_t failing() const;
-  /// Of the failing ones, those that a waiver covers.
+  /// Failing verdicts that a waiver covers.
   [[nodiscard]] std::uint64_t waived_failing() const;
   /// Valid cases that the backend tried to compute: right, mistrusted or failing.
   [[nodiscard]] std::uint64_t attempted() const;
-  /// Those, and the valid ones that it declined.
+  /// Valid cases that the backend attempted or declined.
   [[nodiscard]] std::uint64_t owed() const { return attempted() + count(VerdictKind::unsupported); }
 
   QC_DESCRIBED();
@@ -80,7 +80,7 @@ struct OperatorResult {
            .doc = "Elements on a tie between two outputs, in cases that the backend computed.",
            .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, near_ties, {}, "near_ties", .doc = "Likewise, near one.", .presence = Presence::omitted);
-  /// Of the wrong elements.
+  /// Distances of the wrong elements from their right values.
   QC_FIELD(ErrorHistogram, errors, {}, "errors", .presence = Presence::omitted);
 
   bool operator==(const OperatorResult&) const = default;
@@ -114,7 +114,7 @@ struct WorstElement {
   bool operator==(const WorstElement&) const = default;
 };
 
-/// What a backend takes of one model of the sweep, and how that is known.
+/// The part of one sweep model that a backend takes, and how that is known.
 struct BackendContract {
   QC_DESCRIBED(.name = "contract");
   QC_FIELD(std::string, model, {}, "model", .doc = "Of the sweep: \"convolutions\".");
@@ -161,7 +161,7 @@ struct DetectionPower {
   bool operator==(const DetectionPower&) const = default;
 };
 
-/// What a backend made of graphs before it computed them (Backend::rewritten()).
+/// Counts of how a backend rewrote graphs before it computed them (Backend::rewritten()).
 struct FusionCounts {
   using ByOperator = std::map<std::string, std::uint64_t>;  ///< nodes, by operator
 
@@ -198,7 +198,7 @@ enum class Conclusion : std::uint8_t {
   judged_in_part,    ///< nothing failed, but later cases were not sent
   not_fused,         ///< nothing failed, but what the run was meant for never happened (FusionCounts::is_missing)
   agrees_in_part,    ///< nothing failed, of a model of which few quantized nodes were judged (is_short_of_nodes)
-  too_few_nodes,     ///< the same where more were demanded (min_judged)
+  too_few_nodes,     ///< nothing failed, of a model of which fewer nodes were judged than demanded (min_judged)
   nothing_judged,    ///< no valid case was computed whose output proves something
   disputed,          ///< of a run: a suite states what the rules do not admit
 };
@@ -360,8 +360,8 @@ struct Diagnosis {
   QC_LINE(describe_trial(archive, self));
   QC_FIELD(std::string, where, {}, "where", .doc = "The wrong elements' place in the output.");
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
-  std::uint64_t failing = 0;         ///< cases that `when` was learnt from
-  std::uint64_t passing = 0;         ///< likewise
+  std::uint64_t failing = 0;         ///< failing cases that `when` was learnt from
+  std::uint64_t passing = 0;         ///< passing cases that `when` was learnt from
   std::uint64_t passing_inside = 0;  ///< passing cases that have these features all the same
   QC_LINE(describe_region(archive, self));
 
@@ -401,10 +401,10 @@ struct Finding {
   std::optional<CaseGraph> example_graph;  ///< of a case of several nodes, set where the report was read
   std::optional<CaseGraph> rewritten;      ///< what the backend computes in its place, where it shows that
   std::string case_file;                   ///< where the example was written, relative to the report; may be empty
-  std::string model_file;                  ///< likewise, as an ONNX model of one node
-  std::string test_folder;                 ///< likewise, as a backend-test folder
-  std::vector<Case> related;               ///< of an inconsistency: the cases whose answers contradict the example's
-  std::string related_file;                ///< likewise for the related cases
+  std::string model_file;     ///< the example as an ONNX model of one node, relative to the report; may be empty
+  std::string test_folder;    ///< the example as a backend-test folder, relative to the report; may be empty
+  std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
+  std::string related_file;   ///< the related cases, relative to the report; may be empty
 
   QC_DESCRIBED(.name = "finding");
   QC_FIELD(std::string, id, {}, "id", .pattern = "^F[1-9][0-9]*$");
@@ -449,7 +449,7 @@ struct Finding {
   QC_FIELD(std::string, met_while_shrinking, {}, "met_while_shrinking",
            .doc = "Id of the finding whose shrinking met this failure, which no case of the suites has.",
            .presence = Presence::omitted);
-  /// Of the example's output, where values are wrong (harness/engine/element_map.h).
+  /// Maps the elements of the example's output, where values are wrong (harness/engine/element_map.h).
   QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");
   QC_FIELD(std::optional<RepresentativeCase>, representative, {}, "telling");
 
@@ -507,7 +507,7 @@ struct Report {
   /// Version of the JSON form; it grows when a reader of the older form could be misled.
   static constexpr std::uint64_t kVersion = 1;
   static constexpr std::array<std::string_view, 2> kPolicies{"wrap", "permissive"};
-  /// What counts as a pass: 1, also a right refusal; 2, a case that was computed right.
+  /// The rule for a pass: 1 also counts a right refusal; 2 counts only a case that was computed right.
   static constexpr std::uint64_t kCounting = 2;
 
   QC_DESCRIBED();
@@ -531,7 +531,7 @@ struct Report {
       .doc = "What counts as a pass: 1, where it is absent, also a right refusal; 2, a case that was computed right.",
       .presence = Presence::late, .minimum = 1);
   QC_FIELD(std::vector<SuiteResult>, suites, {}, "suites");
-  /// Of every case that has a right answer.
+  /// Counts the hazards of every case that has a right answer.
   QC_FIELD(HazardCoverage, hazards, {}, "hazards",
            .doc =
                "Every hazard that concerns the operators of the cases, reached or not (qconform list hazards explains "

@@ -22,7 +22,7 @@ struct CodeCoverage::Shared {
   std::uint32_t modules;  ///< how many are known
   std::array<std::array<char, kLongestPath>, kMostModules> module_files;
   std::array<std::uint64_t, kMostGuards> guard_places;  ///< key_of(), 0 where it is not known
-  std::array<std::uint64_t, kMostCalls> call_places;    ///< likewise; a hash table
+  std::array<std::uint64_t, kMostCalls> call_places;    ///< key_of(), 0 where the slot is free: a hash table
   std::array<std::uint8_t, kMostGuards> guard_marks;
   std::array<std::uint8_t, kMostCalls> call_marks;
 };
@@ -162,7 +162,7 @@ class CodeRecorder {
     return added;
   }
 
-  // The same file has the same number in each worker.
+  // Returns the number of a module's file, which is the same in each worker.
   static std::uint32_t number_of(Shared& shared, const std::string& file) {
     std::uint32_t number = 0;
     while (number < shared.modules && file != shared.module_files[number].data()) ++number;

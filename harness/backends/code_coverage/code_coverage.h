@@ -11,7 +11,7 @@
 
 namespace qconform {
 
-/// What the compilers add, for messages: "clang's -fsanitize-coverage=...".
+/// The compiler flags that instrument a plugin, for messages.
 inline constexpr std::string_view kCoverageFlags =
     "-gdwarf-4 -O0 and -fsanitize-coverage=trace-pc-guard,pc-table,no-prune of clang, or -fsanitize-coverage=trace-pc "
     "of GCC";
@@ -30,7 +30,7 @@ inline constexpr std::string_view kCoverageFlags =
 /// False in a build with sanitizers.
 [[nodiscard]] bool can_record_code();
 
-/// Where an edge of the control flow begins.
+/// The place in the code at which an edge of the control flow begins.
 struct CodePlace {
   std::uint32_t module = 0;  ///< position in CodeCoverage::modules()
   std::uint64_t offset = 0;  ///< of an instruction, from where the module is loaded; kNowhere where it is not known
@@ -40,8 +40,8 @@ struct CodePlace {
 /// Memory that qconform and a worker forked from it share, in which the worker's plugin marks the edges that it
 /// executes. A worker that takes its place loads the same plugin and marks the same edges.
 ///
-/// Of clang's form (trace-pc-guard) every edge has a number, and its place with pc-table. GCC's (trace-pc) only says
-/// where it is called from: an edge has a number from when it was first executed.
+/// In clang's form (trace-pc-guard) every edge has a number, and with pc-table a place. GCC's form (trace-pc) only says
+/// where it is called from: an edge gets its number when it is first executed.
 class CodeCoverage {
  public:
   enum class Form : std::uint8_t { none, guards, calls };
@@ -58,22 +58,22 @@ class CodeCoverage {
 
   // The side of the worker.
 
-  /// What is loaded into this process from now on marks its edges here. Once in a process.
+  /// Makes code that is loaded into this process from now on mark its edges here. Called once in a process.
   void record_here();
 
   // The side of qconform, while the worker computes nothing.
 
-  /// What the code that was loaded so far is compiled with; clang's, where there are both.
+  /// The form with which the code loaded so far is compiled; clang's, where there are both.
   [[nodiscard]] Form form() const;
-  /// What ran until now belongs to no case: forget() keeps it.
+  /// Keeps the edges executed until now as those of loading, which belong to no case, and takes the marks away.
   void settle();
   /// Takes the marks away.
   void forget();
   /// The numbers of the edges executed since forget(), in ascending order; those that settle() saw are left out.
   [[nodiscard]] std::vector<std::uint32_t> executed() const;
-  /// Likewise since it was loaded: of those that settle() saw.
+  /// The numbers of the edges that were executed before settle(), while the code was loaded.
   [[nodiscard]] const std::vector<std::uint32_t>& executed_by_loading() const { return loading_; }
-  /// How many edges there are, executed or not; of GCC's form that is not known here.
+  /// How many edges there are, executed or not; known here only in clang's form.
   [[nodiscard]] std::optional<std::uint32_t> edges() const;
   [[nodiscard]] CodePlace place(std::uint32_t edge) const;
   /// Files that were instrumented, as they were loaded.

@@ -10,7 +10,7 @@
 
 #ifdef QCONFORM_RECORDS_CODE
 
-// What compilers call (code_coverage.cc).
+// The functions that compilers call (code_coverage.cc).
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void __sanitizer_cov_trace_pc_guard_init(std::uint32_t* begin, std::uint32_t* end);

@@ -1,4 +1,4 @@
-// What the edges of an instrumented plugin are in its source.
+// Maps the edges of an instrumented plugin to its source.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class CodeMap {
   [[nodiscard]] std::uint32_t edges() const { return edges_; }
   /// Whether the plugin has debug information.
   [[nodiscard]] bool has_lines() const;
-  /// What the edges `executed` of `code`, which it was made of, are in the source; headers of the system are left out.
+  /// The source that the edges `executed` cover, without headers of the system. `code` is what the map was made of.
   [[nodiscard]] SourceCoverage source(const CodeCoverage& code, const std::vector<std::uint32_t>& executed) const;
 
  private:

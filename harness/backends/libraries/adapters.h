@@ -1,4 +1,4 @@
-// What all adapters do alike. Only adapters include it.
+// Functions that all adapters share. Only adapters include this header.
 #pragma once
 
 #include <string>
@@ -24,15 +24,15 @@ namespace qconform::libraries {
 #undef QCONFORM_MODULE_OF_LIBRARY
 #undef QCONFORM_PEER
 
-/// Where ONNX Runtime was found when qconform was built.
+/// Returns ONNX Runtime as a runtime of models. Defined only where it was found when qconform was built.
 [[nodiscard]] ModelRuntime onnxruntime_models();
 
 /// A library's message on one line, at most 200 bytes.
 [[nodiscard]] std::string one_line(std::string message);
 
-/// What a library's refusal of the case comes to: a valid case is not supported, any other is
-/// rejected. `message` is the library's, or says what its interface cannot express. `Either` is
-/// Preparation, RepeatedPreparation or Outcome.
+/// Turns a library's refusal of the case into an outcome: a valid case is unsupported, any other is rejected. `message`
+/// is the library's, or says what its interface cannot express. `Either` is Preparation, RepeatedPreparation or
+/// Outcome.
 template <typename Either>
 [[nodiscard]] Either refused_as(const Case& test_case, std::string message) {
   if (classify(test_case).expectation() == Expectation::valid)

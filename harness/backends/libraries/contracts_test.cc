@@ -1,4 +1,4 @@
-// What is learnt of the libraries by asking them is what their documentation and sources say that they take.
+// The contracts learnt from the libraries by asking them are those that their documentation and sources state.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace qconform::libraries {
 
-/// Those that this build lacks too: their state says why.
+/// All libraries, those that this build lacks too: their state says why.
 [[nodiscard]] std::span<const backend::Library> libraries();
 
 /// The root that this program was built for; empty for qconform itself.

@@ -108,8 +108,8 @@ std::set<std::uint64_t> to_be_met(const Waivers& waivers, const BackendInfo& inf
 
 class Libraries : public ::testing::TestWithParam<std::string> {};
 
-// What the corpus shows in the libraries is recorded, answer by answer: neither may anything new appear, nor
-// anything vanish. A library, version or CPU without a record is not judged here.
+// The failures that the corpus shows in the libraries are recorded, answer by answer: none may appear anew, and none
+// vanish. A library, version or CPU without a record is not judged here.
 TEST_P(Libraries, FailTheCorpusAsRecorded) {
   std::string missing;
   const auto backend = open(GetParam(), missing);

@@ -8,7 +8,7 @@
 
 namespace qconform::libraries {
 
-/// What the program knows of an adapter without loading it.
+/// The facts that the program knows of an adapter without loading it.
 struct AdapterModule {
   std::string_view name;    ///< as on the command line
   std::string_view title;   ///< of the library
@@ -22,7 +22,7 @@ struct AdapterModule {
 /// lib/qconform/NAME.so beside the folder of the program, which is bin.
 [[nodiscard]] std::filesystem::path file_of_module(std::string_view name);
 
-/// What a module exports under kModuleEntry: the version of qconform that it was built with, and its adapter.
+/// A module exports this under kModuleEntry: the version of qconform that it was built with, and its adapter.
 struct ModuleEntry {
   const char* version;
   backend::Library (*library)();

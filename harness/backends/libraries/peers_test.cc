@@ -1,5 +1,5 @@
-// What qconform says of missing and damaged roots of peers, which the test makes. Where the root of a runtime is here,
-// its peer answers a small case right.
+// Tests the messages of qconform about missing and damaged roots of peers, which the test makes. Where the root of a
+// runtime is here, its peer answers a small case right.
 #include "harness/backends/libraries/peers.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ class PeerRoots : public ::testing::Test {
     EXPECT_TRUE(write_file(root / "VERSION", "kind:x"));
     return root;
   }
-  /// What an error says of the root and its remedy.
+  /// Expects an error that names the root, the damage and the remedy.
   static void expect_damaged(const std::string& name, const fs::path& root, const std::string& why) {
     const auto backend = opened(name);
     ASSERT_FALSE(backend);

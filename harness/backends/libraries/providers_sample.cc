@@ -25,7 +25,7 @@ constexpr std::uint32_t kInterface = kCompilingProviders;
 struct GraphSupport;
 struct Options;
 
-// What a provider fills in, and the library calls. Members that are null are optional.
+// Functions that a provider fills in and the library calls. Members that are null are optional.
 struct NodeCompute {
   std::uint32_t version = kInterface;
   OrtStatus* (*create_state)(NodeCompute*, void* context, void** state) = nullptr;

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr const char* kLibrary = QCONFORM_SAMPLE_PROVIDER;
 
-// By operator and verdict.
+// Counts of cases, by operator and verdict.
 using Counts = std::map<std::string, std::map<VerdictKind, int>>;
 
 class Providers : public ::testing::Test {
@@ -39,7 +39,7 @@ class Providers : public ::testing::Test {
   static Result<std::unique_ptr<Backend>> opened(const std::string& settings) {
     return backend::select("onnxruntime@" + settings, RoundingProfile::correctly_rounded);
   }
-  // What the sample provider makes of the corpus.
+  // Counts the verdicts on the sample provider's answers to the corpus.
   static Counts judged(const std::string& settings) {
     Counts counts;
     const auto backend = opened(settings + ",library=" + kLibrary);

@@ -18,17 +18,18 @@ struct LibraryRoot {
   std::filesystem::path folder;
 };
 
-/// Those of library `name`, the oldest first. A folder without the file VERSION, which is written last, is none.
+/// The roots of library `name`, the oldest first. A folder without the file VERSION, which is written last, is none.
 [[nodiscard]] std::vector<LibraryRoot> roots_of(std::string_view name);
 
-/// Their versions.
+/// The versions of the roots of library `name`.
 [[nodiscard]] std::vector<std::string> versions_of_roots(std::string_view name);
 
 /// The release that `what` asks for: its version, or the newest that begins with it ("1.14" of "1.14.0"). The error
 /// tells the releases that are there, `built_with` among them, and how to fetch another.
 [[nodiscard]] Result<LibraryRoot> root_for(const backend::Specification& what, std::string_view built_with);
 
-/// What is said of a root that cannot be used as it is: `why`, and the command that makes it again.
+/// Returns the error for a root that cannot be used as it is: it says `why`, and names the command that fetches it
+/// again.
 [[nodiscard]] Error damaged_root(const backend::Specification& what, const LibraryRoot& root, std::string_view why);
 
 }  // namespace qconform::libraries

@@ -82,7 +82,7 @@ class CaseChannel {
   void begin_again();
   /// Waits for request `number` and marks it as begun.
   [[nodiscard]] Request take(std::uint32_t number);
-  /// As request_memory().
+  /// Returns memory for an answer, as request_memory() does for a request.
   [[nodiscard]] std::optional<std::span<std::byte>> answer_memory(std::uint32_t number, std::size_t bytes) const {
     return room(number, kAnswers, bytes);
   }
@@ -128,7 +128,7 @@ class CaseChannel {
   [[nodiscard]] static std::uint64_t check_of(std::uint32_t number, std::span<const std::byte> bytes);
   void map(std::size_t bytes);
   [[nodiscard]] std::size_t bytes_mapped() const;
-  /// Where the slot for a message of so many bytes begins, counted from the beginning of the file.
+  /// The offset in the file at which the slot for a message of so many bytes begins.
   [[nodiscard]] std::size_t offset_of(std::uint32_t number, Direction direction, std::size_t bytes) const;
   [[nodiscard]] std::byte* at(std::size_t offset) const { return reinterpret_cast<std::byte*>(control_) + offset; }
   [[nodiscard]] std::optional<std::span<std::byte>> room(std::uint32_t number, Direction direction,

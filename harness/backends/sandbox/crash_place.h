@@ -1,4 +1,4 @@
-// Where a backend was when a signal ended it.
+// The place in the code where a signal ended a backend.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ void write_crash_place(const void* context, std::span<char> text);
 /// To be called once before: what walking the stack needs is loaded then.
 void prepare_crash_places();
 
-/// The same for a reader: symbols as in the source, without parameters.
+/// Returns the place for a reader: symbols as in the source, without parameters.
 [[nodiscard]] std::string readable_crash_place(const std::string& place);
 
 }  // namespace qconform

@@ -42,7 +42,7 @@ std::size_t DiskLine::ring_of(bool own) const {
   return kRings + ((side_ == Side::host) == own ? 0 : kRing);
 }
 
-// Of or into block_.
+// Writes `bytes` bytes of block_ at `offset` of the file, or reads them into block_. False once the line is damaged.
 bool DiskLine::transfer(bool is_write, std::size_t offset, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes && !damaged_;) {
     const auto at = static_cast<off_t>(offset + done);

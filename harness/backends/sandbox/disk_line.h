@@ -29,7 +29,7 @@ class DiskLine {
   static constexpr std::size_t kSector = 512;
   static constexpr std::size_t kRing = std::size_t{16} << 20;
   static constexpr std::size_t kLargestMessage = kRing / 4;
-  /// Of the file: what an old disk calls a cylinder, a whole number of times.
+  /// Bytes of an old disk's cylinder; the file, of kBytes, holds a whole number of them.
   static constexpr std::size_t kCylinder = 16 * 63 * kSector;
   static constexpr std::size_t kBytes = (2 * kRing / kCylinder + 2) * kCylinder;
 

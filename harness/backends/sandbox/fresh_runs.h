@@ -45,7 +45,7 @@ class KeptOutput final : public OutputSink {
   bool refused_ = false;
 };
 
-/// What a run of `prepared` gives.
+/// Runs `prepared` once and returns its outputs; none where the run refused, or asked for no memory.
 [[nodiscard]] inline std::optional<std::vector<Tensor>> outputs_of(PreparedCase& prepared) {
   KeptOutput output;
   prepared.run(output);

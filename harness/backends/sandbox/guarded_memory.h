@@ -14,7 +14,7 @@ namespace qconform {
 
 using Side = outcome::WroteOutOfBounds::Side;
 
-/// Where a stray access was: bytes from the nearest end of the tensor; 1 is the nearest.
+/// The place of a stray access: bytes from the nearest end of the tensor; 1 is the nearest.
 struct Stray {
   Side side = Side::after;
   std::int64_t offset = 0;
@@ -119,7 +119,7 @@ class SharedFlag {
   std::atomic<std::uint8_t> byte_ = 0;
 };
 
-/// What the signal handler of a worker writes before the worker dies.
+/// The signal handler of a worker writes this before the worker dies.
 struct LastWords {
   std::atomic<int> signal = 0;
   SharedFlag of_neighbour;               ///< a node with other values than the case's was running

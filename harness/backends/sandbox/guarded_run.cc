@@ -194,7 +194,7 @@ struct GuardedRun::Look {
     }
   }
 
-  // The same outputs as another time.
+  // Whether another look gave the same outputs and showed the same nondeterminism.
   [[nodiscard]] bool repeats(const Look& other) const {
     const auto* one = std::get_if<outcome::Produced>(&first);
     const auto* two = std::get_if<outcome::Produced>(&other.first);
@@ -235,7 +235,7 @@ std::optional<Outcome> GuardedRun::run_on_other_input(const Backend& backend, co
   return outcome;
 }
 
-// What the prepared node gave, against what a newly prepared one gives.
+// Compares `again`, the prepared node's outcome on the other input, with that of a newly prepared node.
 void GuardedRun::compare_on_other_input(Backend& backend, Outcome again, Look& look) {
   constexpr std::string_view kWhen = "when the prepared node is run with another x";
   auto* produced = std::get_if<outcome::Produced>(&again);

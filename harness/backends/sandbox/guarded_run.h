@@ -11,7 +11,7 @@
 
 namespace qconform {
 
-/// What reports call the memory of OutputSink::scratch.
+/// Reports use this name for the memory of OutputSink::scratch.
 inline constexpr const char* kScratchName = "the scratch memory";
 
 /// Runs cases in guarded memory, once, or closely:

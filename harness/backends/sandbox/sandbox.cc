@@ -194,7 +194,7 @@ class SandboxedBackend final : public Backend, public Worker {
     return {};
   }
 
-  // Of a worker that ended before it said hello.
+  // Says how a worker ended before it said hello.
   std::string how_it_ended(const Death& death) {
     if (death.timed_out) return fmt::format("did not open within {:g} s", kOpenTimes * limits_.timeout);
     const Outcome end = outcome_of({}, death, host_->last_words(), limits_);

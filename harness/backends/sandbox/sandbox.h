@@ -28,9 +28,9 @@ struct SandboxLimits {
 /// runs the later cases again. Cases run in guarded memory (guarded_run.h); what the backend prints is the outcome's
 /// log.
 ///
-/// Where a worker was ended from outside, did not answer in time, or wrote over what it shares with this process, the
-/// case runs again, alone in a new worker, and that is its outcome; Outcome::lost tells what did not come back. Where
-/// the backend crashed by itself, the crash stays the outcome, and says so if it did not come back.
+/// If a worker was ended from outside, did not answer in time, or wrote over what it shares with this process, the case
+/// runs again, alone in a new worker, and that is its outcome; Outcome::lost tells what did not come back. If the
+/// backend crashed by itself, the crash stays the outcome, and says so if it did not come back.
 ///
 /// Each worker calls `open`. `name` is for errors. With `records_code` the backend tells which of its code ran, if that
 /// is instrumented (Backend::code_coverage()). Errors: what `open` returns, and that the worker ended or hung in it.
@@ -38,9 +38,9 @@ struct SandboxLimits {
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, std::string name,
                                                                const SandboxLimits& limits, bool records_code = false);
 
-/// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
-/// command `worker` (under an emulator, say, or in another program), and gets the shared memory and the log as further
-/// arguments. `name` is the backend's name in reports.
+/// Opens a backend that cannot be opened in a fork of this process: `command` starts qconform's own command `worker`
+/// (under an emulator, say, or in another program), and gets the shared memory and the log as further arguments. `name`
+/// is the backend's name in reports.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command,
                                                                        std::string name, const SandboxLimits& limits);
 
@@ -50,8 +50,8 @@ struct GuestCommand {
   std::vector<std::string> program;   ///< what the machine runs
 };
 
-/// The same in an emulated machine, whose `worker` has workers of its own there: what goes wrong in a case is found
-/// there. `limits.timeout` is counted in the machine's time.
+/// Opens a backend in an emulated machine, whose `worker` has workers of its own there: what goes wrong in a case is
+/// found there. `limits.timeout` is counted in the machine's time.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_guest_in_sandbox(GuestCommand command, std::string name,
                                                                      const SandboxLimits& limits);
 

@@ -218,7 +218,7 @@ void judge_by_plugin(const std::string& name, Report& report) {
   ASSERT_TRUE(run_suites(suites, backends, {}, report));
 }
 
-// What qconform/node.hpp reads of the nodes of the corpus and of random ones: it rejects all that are out of contract,
+// Tests how qconform/node.hpp reads the nodes of the corpus and random ones: it rejects all that are out of contract,
 // and no valid one.
 TEST(NodeHeader, ReadsEveryConvolution) {
   Report report;
@@ -283,7 +283,7 @@ TEST(Plugin, AStatusWithoutAMeaningIsABrokenInterface) {
   }
 }
 
-// Of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
+// There are examples of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
 TEST(Plugin, TheExamplesConform) {
   for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
     auto backend = open_sandboxed("plugin:" + library(name), Guard::full);
@@ -309,7 +309,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
     });
 
-// What a library gets with the channels last lies between guards as it gets it.
+// Tensors that a library gets with the channels last lie between guards in that form.
 INSTANTIATE_TEST_SUITE_P(
     WithChannelsLast, HostileLibrary,
     ::testing::Combine(
@@ -324,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
     });
 
-// What they answer to the x of the case is right.
+// These libraries answer right to the x of the case.
 INSTANTIATE_TEST_SUITE_P(
     ThatKeepX, HostileLibrary,
     ::testing::Combine(
@@ -524,7 +524,7 @@ void damage(std::vector<std::byte>& bytes, Rng& rng) {
   }
 }
 
-// What a worker's memory may hold. A message is read, or it is none; nothing else happens.
+// The memory of a worker may hold anything. It reads as a message or as none; nothing else happens.
 TEST(Message, DamageIsNoticedOrHarmless) {
   constexpr std::uint64_t kMessages = kEmulated ? 2000 : 100'000;
   Rng rng(5);

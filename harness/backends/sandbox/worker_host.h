@@ -36,7 +36,7 @@ class WorkerHost final : public WorkerLink {
   WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits);
   ~WorkerHost() override;
 
-  /// What the process takes then is not held against it later.
+  /// Measures too the memory that the process takes until the hello: that is not held against it later.
   [[nodiscard]] std::optional<std::span<const std::byte>> receive_hello(Death& death) override;
   [[nodiscard]] bool has_room() override { return sent_ - received_ < CaseChannel::kSlots; }
   [[nodiscard]] bool send(const Case& test_case, bool closely) override;

@@ -1,4 +1,4 @@
-// What qconform needs of a worker, wherever it runs.
+// The interface to a worker, wherever it runs.
 #pragma once
 
 #include <cstddef>

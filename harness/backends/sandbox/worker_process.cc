@@ -30,7 +30,7 @@ namespace {
 // The receiver of an error adds the field's name.
 constexpr const char* kBackendField = "--backend";
 
-// What the signal handler needs. One worker per process.
+// The data that the signal handler needs. There is one worker per process.
 struct State {
   CaseChannel* channel = nullptr;
   GuardedRun* guarded = nullptr;
@@ -97,7 +97,7 @@ void catch_signals() {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
     (void)sigaction(number, &action, nullptr);
   }
-  // What a terminal and a job scheduler send to all processes: qconform gets them too, and ends its workers.
+  // A terminal or a job scheduler sends these to all processes: qconform gets them too, and ends its workers.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) (void)signal(number, SIG_IGN);
 }
 

@@ -68,7 +68,7 @@ class HazardSet {
   std::array<std::uint64_t, (kHazards + 63) / 64> further_{};
 };
 
-/// All of them, in the order of the enumeration.
+/// All hazards, in the order of the enumeration.
 [[nodiscard]] std::span<const HazardInfo> hazards();
 [[nodiscard]] const HazardInfo& info_of(Hazard hazard);
 /// The hazard with that id, or null.

@@ -15,7 +15,7 @@ class RoundingHazards {
   RoundingHazards(reference::IntegerRange range, std::int32_t zero_point)
       : lo_(range.lo - zero_point), hi_(range.hi - zero_point), odd_zero_point_(zero_point % 2 != 0) {}
 
-  /// Where `value` lies relative to the range. Infinite values are welcome, NaN is not.
+  /// Counts the hazards of where `value` lies relative to the range. It may be infinite, but not NaN.
   void count_position(double value, HazardCounts& counts) const {
     if (value < lo_ + 0.5) {
       count_low(value, counts);
@@ -27,7 +27,7 @@ class RoundingHazards {
   /// Whether both neighbours of `value` are outputs without saturation: only then does a tie show.
   [[nodiscard]] bool shows_rounding(double value) const { return value > lo_ && value < hi_; }
 
-  /// An exact tie at `value`.
+  /// Counts an exact tie at `value`.
   void count_tie(double value, HazardCounts& counts) const {
     if (!shows_rounding(value)) return;
     counts.add(value > 0 ? Hazard::tie_positive : Hazard::tie_negative);

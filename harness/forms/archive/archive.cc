@@ -9,7 +9,7 @@ namespace qconform {
 
 namespace {
 
-// Of fewer bits than an archive's numbers have.
+// Describes a number of fewer bits than an archive's numbers have.
 template <typename Number>
 void describe_narrow(Archive& archive, Number& value, const FieldRule& rule) {
   constexpr std::int64_t kMost = std::numeric_limits<Number>::max();
@@ -49,7 +49,7 @@ void describe_constant(Archive& archive, std::string_view key, std::string_view 
 }
 
 void describe_format(Archive& archive, std::string_view format, std::uint64_t version) {
-  // What does not say what it is may be anything.
+  // A document that is read without the key may be anything, so its absence is an error of its own.
   const Presence presence = archive.fills() ? Presence::late : Presence::always;
   if (!archive.begin_member("format", {}, presence, true)) {
     return archive.refuse(fmt::format("misses the key \"format\": this is no {}", format));

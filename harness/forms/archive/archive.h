@@ -1,4 +1,4 @@
-// What walks over described values (fields.h): it writes or reads them, invents them, or states their schema.
+// An archive walks over described values (fields.h): it writes or reads them, invents them, or states their schema.
 //
 // describe(archive, value, rule) tells an archive what there is, once for all archives: the archive's virtual functions
 // take values by reference, and those that fill values change them.
@@ -35,7 +35,7 @@ class Archive {
   virtual void value(std::int64_t& value, const FieldRule& rule) = 0;
   virtual void value(double& value, const FieldRule& rule) = 0;
   virtual void value(std::string& value, const FieldRule& rule) = 0;
-  /// What is always the same.
+  /// Describes a text that is always this one.
   virtual void constant(std::string_view text) = 0;
   /// The version of a document's form: no other one is read.
   virtual void version(std::uint64_t number) = 0;

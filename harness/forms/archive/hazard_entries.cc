@@ -10,7 +10,7 @@
 namespace qconform {
 namespace {
 
-// Where a hazard was reached.
+// The cases and elements of one operator, with these element types, that reach a hazard.
 struct HazardPlace {
   QC_DESCRIBED();
   QC_FIELD(std::string, op_type, {}, "operator");

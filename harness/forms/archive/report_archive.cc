@@ -137,7 +137,7 @@ struct ErrorBin {
   QC_FIELD(std::uint64_t, high, {}, "high", .doc = "Too high, or other bits of the same number.");
 };
 
-// Of the last one there is none.
+// The upper limit of a bin; the last one has none.
 std::optional<double> limit_of(std::size_t bin) {
   if (bin + 1 == ErrorHistogram::kBins) return std::nullopt;
   return std::ldexp(0.5, static_cast<int>(bin));

@@ -43,12 +43,12 @@ void describe_elements(Archive& archive, ElementMap& map);
 /// Single cases as columns, which take a tenth of the room. Describes the report's backends by their position.
 void describe_results(Archive& archive, Report& report);
 
-/// What holds between the members of a report that was read, beyond what reading them checks: element maps have as many
+/// Checks what must hold between the members of a report, beyond what reading them checks: element maps have as many
 /// values as elements, groups of blocks ascend. Errors name the JSON path.
 [[nodiscard]] Result<void> validate(const Report& report);
 
-/// What a conforming backend conforms on: "on ConvInteger, QLinearConv (69 of 3,259 valid cases computed);
-/// QuantizeLinear not implemented". Empty of relations alone.
+/// Returns the operators that a conforming backend conforms on: "on ConvInteger, QLinearConv (69 of 3,259 valid cases
+/// computed); QuantizeLinear not implemented". Empty where only relations were checked.
 [[nodiscard]] std::string scope_of(const BackendResult& backend);
 
 /// In which arithmetic the wrong values of a backend are right, and the profile that judges by it: "conforms in fixed

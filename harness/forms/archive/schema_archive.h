@@ -10,7 +10,7 @@ namespace qconform {
 
 using Json = nlohmann::ordered_json;
 
-/// What a schema says of itself; an empty id is left out.
+/// The texts by which a schema introduces itself; an empty id is left out.
 struct SchemaHead {
   std::string_view id;
   std::string_view title;

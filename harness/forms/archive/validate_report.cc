@@ -1,4 +1,4 @@
-// What holds between the members of a report, beyond what reading them checks.
+// Checks between the members of a report, beyond those made while reading them.
 #include <fmt/format.h>
 
 #include <bit>

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::EndsWith;
 
-// What is read can be lowered to a case without a mistake, and written.
+// Every description that can be read can also be lowered to a case, and written and read again.
 void expect_error_or_case(const std::string& text) {
   const Result<std::vector<Description>> read = read_descriptions_json(text, {.buffer_bytes = 1 << 20});
   if (!read) {

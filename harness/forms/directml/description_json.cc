@@ -83,7 +83,7 @@ bool read_description(JsonFields& fields, const Json& value, const std::string& 
   return true;
 }
 
-// What reading the description refuses is what it shows.
+// Reads a description that must be refused: the error of reading it is its result.
 bool read_refused(JsonFields& fields, const Json& value, const std::string& where, std::int64_t bytes_left,
                   RefusedDescription& out) {
   Description labels;

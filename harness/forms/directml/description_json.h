@@ -15,12 +15,12 @@
 
 namespace qconform::directml {
 
-/// What reading may use beyond the limits on the text itself.
+/// Limits on reading beyond those on the text itself.
 struct DescriptionJsonLimits {
   std::int64_t buffer_bytes = limits::kJsonTensorBytes;  ///< of all tensors in the text together
 };
 
-/// What a file holds.
+/// The contents of a file.
 struct DescriptionFile {
   std::vector<Description> descriptions;
   std::vector<RefusedDescription> refused;
@@ -35,11 +35,11 @@ struct DescriptionFile {
 [[nodiscard]] Result<DescriptionFile> read_description_file_json(std::string_view text,
                                                                  const DescriptionJsonLimits& allowed = {});
 
-/// The descriptions alone.
+/// Reads a text as read_description_file_json(), and returns only its valid descriptions.
 [[nodiscard]] Result<std::vector<Description>> read_descriptions_json(std::string_view text,
                                                                       const DescriptionJsonLimits& allowed = {});
 
-/// The same for a file; an error's field begins with the path.
+/// Reads the descriptions of a file; an error's field begins with the path.
 [[nodiscard]] Result<std::vector<Description>> load_descriptions(const std::filesystem::path& path);
 
 /// A file with these descriptions, which read_descriptions_json gives back bit for bit. They are

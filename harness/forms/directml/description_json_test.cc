@@ -279,7 +279,7 @@ TEST(DescriptionJson, LabelsAreReadWrittenAndLowered) {
   EXPECT_EQ(lowered->expectation, Expectation::valid);
 }
 
-// What only the structs can get wrong: JSON has no pointers.
+// Mistakes that only the structs can have: JSON has no pointers.
 TEST(Check, NullPointersAndForeignTensors) {
   const Description description = read_descriptions_json(kValid)->front();
   const OperatorView view(description);

@@ -17,8 +17,8 @@ namespace qconform::directml {
 /// error of dequantizing, convolving and quantizing in float32.
 inline constexpr const char* kProfileTag = "profile:dml-doc";
 
-/// What each tensor is bound to, indexed by TensorRole: the bytes from the tensor's base offset on.
-/// Empty for a null tensor, and for an output that is not recorded.
+/// The memory that each tensor is bound to, indexed by TensorRole: the bytes from the tensor's base offset on. Empty
+/// for a null tensor, and for an output that is not recorded.
 using Bindings = std::array<std::span<const std::byte>, kTensorCount>;
 
 /// Tensors are gathered into packed form; zero points that are null become 0; filter parameters are
@@ -26,7 +26,7 @@ using Bindings = std::array<std::span<const std::byte>, kTensorCount>;
 /// output. Errors: what check() finds, and a binding that ends before its tensor (rule X14).
 [[nodiscard]] Result<Case> lower(const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC& desc, const Bindings& bindings);
 
-/// The same, with the description's id, note, rules, tags and expectation.
+/// Lowers a description to a case with its id, note, rules, tags and expectation.
 [[nodiscard]] Result<Case> lower(const Description& description);
 
 }  // namespace qconform::directml

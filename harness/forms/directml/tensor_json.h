@@ -21,7 +21,7 @@ bool read_tensor_members(JsonFields& fields, const Json& value, const std::strin
 bool read_contents(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
                    BufferTensor& out);
 
-/// What both functions read.
+/// Writes a tensor in the form that the two functions above read.
 [[nodiscard]] Json tensor_object(const BufferTensor& tensor);
 
 /// An array of UINT values, at most `limit` of them; a value that is none violates `rule`.

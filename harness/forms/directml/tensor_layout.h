@@ -1,4 +1,4 @@
-// Where the elements of a buffer tensor lie. Offsets and strides count elements.
+// The places of a buffer tensor's elements. Offsets and strides count elements.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kMaxBufferElements = 0xFFFFFFFF;
 /// they are more than kMaxBufferElements. Sizes are at least 1; any DimensionCount.
 [[nodiscard]] std::optional<std::uint64_t> span_in_elements(const DML_BUFFER_TENSOR_DESC& tensor);
 
-/// What DMLCalcBufferTensorSize returns: the span in bytes, rounded up to a multiple of 4.
+/// Returns the same as DMLCalcBufferTensorSize: the span in bytes, rounded up to a multiple of 4.
 [[nodiscard]] std::uint64_t minimum_size_in_bytes(DML_TENSOR_DATA_TYPE type, std::uint64_t span);
 
 /// The product of the sizes, which must fit 63 bits.

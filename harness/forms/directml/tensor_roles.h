@@ -22,7 +22,7 @@ enum class TensorRole : std::size_t {
   output,
 };
 
-/// What Sizes must be; M is the number of output channels.
+/// Shape that Sizes must state; M is the number of output channels.
 enum class TensorShape {
   data,                       ///< decided by the convolution
   per_tensor,                 ///< {1, 1, 1, 1}

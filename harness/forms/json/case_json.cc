@@ -146,7 +146,7 @@ bool read_attributes(JsonFields& fields, const Json& value, const std::string& w
   return true;
 }
 
-// What the node of a case of one has at the top, and each of several in "nodes".
+// Reads an operator and its attributes, which stand at the top of a case of one node, and in each entry of "nodes".
 bool read_operator(JsonFields& fields, const Json& value, const std::string& where, Node& out) {
   const auto attributes = value.find("attributes");
   return fields.read(value["op_type"], json_path(where, "op_type"), out.op_type) &&

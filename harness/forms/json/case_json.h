@@ -15,7 +15,7 @@
 
 namespace qconform {
 
-/// What reading may use beyond the limits on the text itself.
+/// Limits on reading beyond those on the text itself.
 struct CaseJsonLimits {
   std::int64_t tensor_bytes = limits::kJsonTensorBytes;  ///< of all tensors in the text together
 };
@@ -29,7 +29,7 @@ struct CaseJsonLimits {
 /// uint8". Hostile text costs no more than the limits allow, and no exception leaves.
 [[nodiscard]] Result<std::vector<Case>> read_cases_json(std::string_view text, const CaseJsonLimits& allowed = {});
 
-/// The same for files; an error's field begins with the path. Saving replaces the file in one step.
+/// These read and write a file; an error's field begins with the path. Saving replaces the file in one step.
 [[nodiscard]] Result<std::vector<Case>> load_cases(const std::filesystem::path& path);
 [[nodiscard]] Result<void> save_cases(const std::filesystem::path& path, std::span<const Case> cases);
 

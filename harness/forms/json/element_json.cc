@@ -9,7 +9,7 @@
 namespace qconform {
 namespace {
 
-// What float and double have in common, by the type that stores their bits.
+// The type that stores the bits of a float or a double.
 template <typename Float>
 struct Storage;
 template <>

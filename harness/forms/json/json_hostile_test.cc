@@ -40,7 +40,7 @@ std::string parse_error(const std::string& text) {
   return value ? "" : value.error().text();
 }
 
-// What is read can be written, and reads back as the same text.
+// Cases that can be read can be written, and read back as the same text.
 void expect_error_or_stable(const std::string& text) {
   const Result<std::vector<Case>> cases = read_cases_json(text);
   if (!cases) {

@@ -139,7 +139,7 @@ std::string scalar_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The same of a string. Most have nothing to escape, and are many.
+// A string as JSON text. Strings are many, and most have nothing to escape.
 std::string string_text(const std::string& value) {
   const bool is_plain =
       std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });

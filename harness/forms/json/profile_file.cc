@@ -79,7 +79,7 @@ Result<PinnedProfile> load_pinned_profile(const std::filesystem::path& path) {
 namespace qconform {
 namespace {
 
-// What cannot be the name of a profile is the path of a file.
+// Whether `profile` is the path of a file: a text with '/' or '.' cannot be the name of a profile.
 bool is_file(const std::string& profile) {
   return profile.find_first_of("/.") != std::string::npos;
 }

@@ -13,7 +13,7 @@ namespace qconform::diagnose {
 [[nodiscard]] std::string pinned_profile_json(const PinnedProfile& profile);
 /// Reads strictly. An error's field is the JSON path; unknown operators, choices and variants are errors.
 [[nodiscard]] Result<PinnedProfile> read_pinned_profile_json(std::string_view text);
-/// The same for a file.
+/// Reads a pinned profile from a file, strictly.
 [[nodiscard]] Result<PinnedProfile> load_pinned_profile(const std::filesystem::path& path);
 
 }  // namespace qconform::diagnose

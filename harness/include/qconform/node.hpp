@@ -20,10 +20,11 @@
 // `std::size_t scratch_bytes() const` asks for scratch memory, aligned to 64 bytes. A kernel of the other operators has
 // `using Node = qc2::Linear;` and takes that instead of the Convolution.
 //
-// What is out of contract is rejected with the field and what was expected of it; so are nodes that backends may refuse
-// by ONNX's text and that no kernel wants: empty channels and windows, scales that are no positive numbers. A parameter
-// of one element is one value for the whole tensor, in whatever shape. What throws here or in the kernel becomes a
-// status: qc2::Refusal its own, any other exception QC_UNSUPPORTED. Needs the standard library only.
+// This header rejects nodes out of contract, and names the field and what was expected of it. It also rejects nodes
+// that backends may refuse by ONNX's text and that no kernel wants: empty channels and windows, scales that are no
+// positive numbers. A parameter of one element is one value for the whole tensor, in whatever shape. An exception
+// thrown here or in the kernel becomes a status: qc2::Refusal its own, any other QC_UNSUPPORTED. The header needs the
+// standard library only.
 #ifndef QCONFORM_NODE_HPP
 #define QCONFORM_NODE_HPP
 
@@ -307,7 +308,7 @@ struct Axis {
   std::int64_t output = 0;
 
   std::int64_t kernel_extent() const { return (kernel - 1) * dilation + 1; }
-  /// Where a window begins in x: negative in the padding.
+  /// The index in x at which a window begins: negative in the padding.
   std::int64_t first(std::int64_t position) const { return position * stride - pad_begin; }
 };
 
@@ -316,8 +317,8 @@ struct Axis {
 struct Convolution {
   bool is_quantized = false;  ///< QLinearConv: it has scales and a y_zero_point; ConvInteger gives its sums
   std::int32_t x_type = 0;    ///< QC_INT8 or QC_UINT8
-  std::int32_t w_type = 0;    ///< likewise
-  std::int32_t y_type = 0;    ///< likewise; QC_INT32 of ConvInteger
+  std::int32_t w_type = 0;    ///< QC_INT8 or QC_UINT8
+  std::int32_t y_type = 0;    ///< QC_INT8 or QC_UINT8; QC_INT32 of ConvInteger
   bool channels_last = false;
   std::int64_t batch = 0;
   std::int64_t input_channels = 0;
@@ -335,7 +336,7 @@ struct Convolution {
   std::vector<std::int32_t> bias;  ///< zeros where the node has none
   bool has_bias = false;
   bool has_one_w_scale = true;       ///< for all output channels
-  bool has_one_w_zero_point = true;  ///< likewise
+  bool has_one_w_zero_point = true;  ///< for all output channels
   std::vector<std::int64_t> y_dims;  ///< in the node's layout
 
   /// Throws a Refusal: of a node that is no convolution, of a wrong one.
@@ -373,7 +374,7 @@ struct Convolution {
   bool is_pointwise() const { return taps() == 1; }
   /// One input channel in each group.
   bool is_depthwise() const { return group_inputs() == 1 && groups > 1; }
-  /// What a sum of channel `m` is multiplied by, exactly but for the roundings of a double.
+  /// The factor for a sum of channel `m`: x_scale * w_scale[m] / y_scale, exact but for the roundings of a double.
   double multiplier(std::int64_t m) const {
     return static_cast<double>(x_scale) * static_cast<double>(w_scale[static_cast<std::size_t>(m)]) /
            static_cast<double>(y_scale);
@@ -527,7 +528,7 @@ struct Linear {
   std::int64_t inner = 1;
   std::int64_t block = 0;          ///< neighbours along the axis that share a parameter; 0: one for each channel
   std::vector<double> scale;       ///< one for each parameter
-  std::vector<double> zero_point;  ///< likewise; 0 where the node has none
+  std::vector<double> zero_point;  ///< one for each parameter; 0 where the node has none
   std::vector<std::int64_t> y_dims;
 
   /// Throws a Refusal: of a node that is neither, of a wrong one.
@@ -703,7 +704,7 @@ struct Linear {
 
 // ---- The plugin ----
 
-/// What a kernel runs on.
+/// The memory that a kernel runs on.
 struct Run {
   const void* x;
   void* y;

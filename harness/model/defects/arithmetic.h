@@ -1,4 +1,4 @@
-// What a policy leaves open, computed in one way: by one model, or by one for each kind of node.
+// One way to compute whatever a policy leaves open: by one model, or by one for each kind of node.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace qconform::diagnose {
 /// A model for every kind of node.
 struct NodeModels {
   Model common;
-  /// Of some kinds: the first whose pattern matches counts.
+  /// Models of some kinds, in place of `common`: the first whose pattern matches counts.
   std::vector<std::pair<KindPattern, Model>> of_kinds = {};
 
   [[nodiscard]] std::optional<Tensor> run(const ModelledCase& modelled) const;

@@ -1,5 +1,5 @@
-// What can be said of a case in a few words: types, sizes and their remainders, geometry, zero points,
-// scales, values, hazards reached. The vocabulary that regions are told in.
+// Features, which describe a case in a few words: types, sizes and their remainders, geometry, zero points, scales,
+// values, hazards reached. Regions of failing cases are described in this vocabulary.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@ struct Feature {
   std::string text;  ///< "C % 16 != 0", "x int8", "reaches exact ties"
 };
 
-/// What a family says of its cases (Family::case_features).
+/// The features that a family knows of its cases (Family::case_features).
 struct FeatureList {
   std::vector<Feature> features;  ///< the plainest come first
-  /// Which of them hold for a case in contract, one by one.
+  /// Says for each feature whether it holds for a case in contract.
   std::function<std::vector<bool>(const Case& test_case, const Expected& expected)> hold;
 };
 
@@ -85,10 +85,10 @@ template <typename T>
   return std::any_of(values.begin(), values.end(), [](T value) { return value != 0; });
 }
 
-/// Those of all families, and the hazards: bit i of a FeatureSet stands for the feature at i.
+/// The features of all families, and the hazards: bit i of a FeatureSet stands for the feature at i.
 [[nodiscard]] std::span<const Feature> case_features();
 
-/// Those that hold for a case in contract. Hazards count where assess() has been asked.
+/// The features that hold for a case in contract. Hazards count where assess() has been asked.
 [[nodiscard]] FeatureSet features_of(const Case& test_case, const Expected& expected);
 
 }  // namespace qconform::diagnose

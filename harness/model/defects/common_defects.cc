@@ -25,7 +25,7 @@ std::int64_t round_with_zero_point(const Quotient& value, std::int32_t zero_poin
   return zero_point % 2 == 0 ? n.even() : n.odd();
 }
 
-// What x86 converts: the lowest number stands for all that int32 does not hold, NaN too.
+// Converts to int32 as x86 does: the lowest number stands for every value that int32 does not hold, NaN too.
 std::int64_t convert_to_int32(const Quotient& value, std::int64_t rounded) {
   const bool fits = value.kind != Quotient::Kind::nan && rounded >= INT32_MIN && rounded <= INT32_MAX;
   return fits ? rounded : INT32_MIN;

@@ -1,4 +1,4 @@
-// Where expressions may stand between a scaled value and the stored integer.
+// The slots in which expressions may stand between a scaled value and the stored integer.
 #include "harness/model/defects/expression.h"
 #include "harness/model/operator.h"
 

@@ -36,17 +36,19 @@ struct Defect {
   /// hazard: `trigger` says which.
   SmallSet<Hazard> hazards = {};
   void (*replace)(Stages& stages) = nullptr;
-  /// What further families replace, of entries with the same id.
+  /// The replacements of further families, from their entries with the same id.
   SmallSet<void (*)(Stages& stages)> also = {};
-  /// Of what some runtimes do on purpose, the option that switches it off: its findings are "lossy by design".
+  /// The option that switches the defect off, where some runtimes compute so on purpose: its findings are "lossy by
+  /// design".
   std::string_view avoided_by = {};
-  /// Of a model that was learnt (learnt_model.h), in place of `replace`. It lives as long as the program.
+  /// The expression of a model that was learnt (learnt_model.h), in place of `replace`. It lives as long as the
+  /// program.
   const Expression* expression = nullptr;
 
   void apply(Stages& stages) const;
 };
 
-/// What defects are about; the order of lists and reports.
+/// Sorts defects by their subject, in the order of lists and reports.
 enum class Topic : std::uint8_t { geometry, sum, output, elements, graphs };
 
 /// Some of the defects of a family. An entry with the id of an earlier one, in another family, adds its operators to
@@ -56,15 +58,15 @@ struct DefectList {
   std::span<const Defect> defects;
 };
 
-/// All of them, by topic, in the order of the families and their lists.
+/// All defects, by topic, in the order of the families and their lists.
 [[nodiscard]] std::span<const Defect> defects();
-/// Those that show in an operator.
+/// The defects that show in an operator.
 [[nodiscard]] std::vector<const Defect*> defects_in(std::string_view op_type);
-/// Null when there is none of that id.
+/// Returns the defect of that id, or null.
 [[nodiscard]] const Defect* find_defect(std::string_view id);
-/// The stages that it replaces.
+/// The stages that the defect replaces.
 [[nodiscard]] std::vector<const StageInfo*> replaced_stages(const Defect& defect);
-/// Their names.
+/// The names of the stages that the defect replaces.
 [[nodiscard]] std::vector<std::string_view> stages_of(const Defect& defect);
 
 /// The reference with no, one or several defects.
@@ -80,7 +82,7 @@ class Model {
 
   /// The pipeline for one operator: defects of other operators are left out.
   [[nodiscard]] Stages stages(std::string_view op_type) const;
-  /// Without the defects.
+  /// The stages without the defects.
   [[nodiscard]] const Stages& original() const { return original_; }
   [[nodiscard]] std::span<const Defect* const> defects() const { return defects_; }
 
@@ -89,21 +91,22 @@ class Model {
   std::vector<const Defect*> defects_;
 };
 
-/// Both at once, where they replace different stages: the error of Model::add.
+/// A model with both defects. Fails as Model::add where they replace the same stage.
 [[nodiscard]] Result<Model> pair_of(const Defect& a, const Defect& b);
 
 // Replacements that defects of several families have in common.
 
-/// Of stage::round: ties away from zero.
+/// Replaces stage::round: rounds ties away from zero.
 [[nodiscard]] std::int64_t round_half_away(const Quotient& value, std::int32_t zero_point);
-/// Of stage::held: uint8 as int8.
+/// Replaces stage::held: holds uint8 as int8.
 [[nodiscard]] std::int32_t hold_as_int8(IntegerRange range);
-/// Of stage::round and stage::zero_point: both at once, the sum rounded to float32 before.
+/// Replaces stage::round and stage::zero_point: adds the zero point first, rounds the sum to float32, then to an
+/// integer.
 void add_zero_point_in_float32(Stages& stages);
-/// Of stage::zero_point: the sum of int32, which wraps.
+/// Replaces stage::zero_point: saturates to int32 and adds in int32, which wraps.
 [[nodiscard]] std::int64_t add_zero_point_in_int32(std::int64_t rounded, const OutputParameters& parameters);
 
-/// In every operator that quantizes (Operator::quantizes).
+/// Defects that show in every operator that quantizes (Operator::quantizes).
 [[nodiscard]] std::vector<Defect> common_defects();
 
 }  // namespace qconform::diagnose

@@ -20,7 +20,7 @@
 
 namespace qconform::diagnose {
 
-/// What an expression sees at one call of its stage. Slots derive their own from it.
+/// The values that an expression sees at one call of its stage. Slots derive their own contexts from it.
 struct StageContext {
   IntegerRange range{INT32_MIN, INT32_MAX};  ///< that `saturate` keeps a value in: of the type at hand
 };
@@ -32,7 +32,7 @@ struct Variable {
   bool is_for_conditions = true;  ///< worth a trial there
 };
 
-/// What expressions of a slot are made of beside its variables.
+/// The operators that expressions of a slot may use beside its variables.
 enum class Operators : std::uint8_t {
   none,     ///< one name, which is read before there is a context
   choices,  ///< names under conditions
@@ -53,12 +53,12 @@ struct ExpressionSlot {
   bool is_held = false;  ///< what is computed is held in StageContext::range, and wraps there
 };
 
-/// From operands to results, all int64; sums and products wrap there. `/` rounds down, by 0 it gives 0; `%` is never
+/// Operations on int64 that give int64; sums and products wrap there. `/` rounds down, by 0 it gives 0; `%` is never
 /// negative. Comparisons give 0 or 1, and a condition holds where it is not 0.
 enum class Operation : std::uint8_t {
   constant,
   variable,
-  // Of one operand.
+  // One operand.
   negate,
   wrap8,
   wrap16,
@@ -67,7 +67,7 @@ enum class Operation : std::uint8_t {
   saturate32,
   saturate,         ///< to StageContext::range
   int32_or_lowest,  ///< as x86 converts: the lowest number stands for all that int32 does not hold
-  // Of two.
+  // Two operands.
   add,
   subtract,
   multiply,
@@ -79,7 +79,7 @@ enum class Operation : std::uint8_t {
   equal,
   unequal,
   less,
-  // Of three: condition, then, else.
+  // Three operands: condition, then, else.
   choose,
 };
 
@@ -124,12 +124,12 @@ class Expression {
   ContextObserver* observer_ = nullptr;
 };
 
-/// Those of an operator's family that concern the operator.
+/// The slots of an operator's family that concern the operator.
 [[nodiscard]] std::vector<const ExpressionSlot*> slots_of(std::string_view op_type);
-/// Null where the operator has none of that name.
+/// Returns the operator's slot of that name, or null.
 [[nodiscard]] const ExpressionSlot* find_slot(std::string_view op_type, std::string_view name);
 
-/// In every operator that quantizes.
+/// The slots in every operator that quantizes.
 [[nodiscard]] std::span<const ExpressionSlot> common_slots();
 
 }  // namespace qconform::diagnose

@@ -15,7 +15,7 @@
 
 namespace qconform::diagnose {
 
-/// What a probe may use: backends decline types, parameters, ranks and layouts.
+/// The types, parameters, rank and layout that a probe may use; backends decline others.
 struct Form {
   std::string_view op_type;
   std::int64_t version = 10;
@@ -63,7 +63,7 @@ struct Experiment {
   bool asks_again = false;
 };
 
-/// Those of all families.
+/// The experiments of all families.
 [[nodiscard]] std::span<const Experiment> experiments();
 
 }  // namespace qconform::diagnose

@@ -1,5 +1,5 @@
-// What implementations of an operator do differently: choices of its arithmetic, each with the variants that
-// are known, as replaced stages.
+// Differences between implementations of an operator: choices of its arithmetic, each with the variants that are known,
+// as replaced stages.
 #pragma once
 
 #include <functional>
@@ -27,15 +27,15 @@ struct Choice {
   std::string id;  ///< "product": unique within the operator
   std::string_view op_type;
   std::string question;  ///< what it is about, one line
-  /// Whether it has a say in what this node computes.
+  /// Whether the choice has a say in what this node computes.
   bool (*concerns)(const Lowered& node);
   std::vector<Variant> variants;  ///< the reference's own comes first
 };
 
-/// All of them, operator by operator, in the order in which their stages are to be replaced: a later
-/// choice may look at what an earlier one has set.
+/// All choices, operator by operator, in the order in which their stages are to be replaced: a later choice may look at
+/// what an earlier one has set.
 [[nodiscard]] std::span<const Choice> choices();
-/// Null when there is none.
+/// These return the choice or variant of that id, or null.
 [[nodiscard]] const Choice* find_choice(std::string_view op_type, std::string_view id);
 [[nodiscard]] const Variant* find_variant(const Choice& choice, std::string_view id);
 
@@ -44,7 +44,7 @@ struct Choice {
 [[nodiscard]] std::vector<Variant> conversion_variants();
 /// The stages of a defect model as a variant.
 [[nodiscard]] Variant variant_of_defect(std::string id, std::string formula, std::string_view defect);
-/// The reference's own.
+/// The reference's own variant.
 [[nodiscard]] Variant plain_variant(std::string id, std::string formula);
 
 }  // namespace qconform::diagnose

@@ -1,4 +1,4 @@
-// What is left of several variants: the true one is never eliminated, and no case tells the others from it.
+// Tests which of several variants are left: the true one is never eliminated, and no case tells the others from it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -17,10 +17,10 @@ namespace qconform::diagnose {
 /// A case, parsed once and then run on any number of models. The case must outlive it. Thread-safe.
 class ModelledCase {
  public:
-  /// Null when the case is out of contract, or when any value is right (rules C21, Q5): there is nothing
+  /// Prepares the case. Null when it is out of contract, or when any value is right (rules C21, Q5): there is nothing
   /// to model. The classification says why. Null, too, where the family has no stages (Family::run).
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case);
-  /// The same from a classification that is at hand; it must outlive the result.
+  /// Prepares the case with a classification that is at hand; it must outlive the result.
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case,
                                                              const Classification& classification);
 
@@ -28,18 +28,18 @@ class ModelledCase {
   [[nodiscard]] const Operator& op() const { return *op_; }
   [[nodiscard]] const Family& family() const { return *family_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
-  /// Products, or elements of an element-wise node.
+  /// The work of the case: products, or elements of an element-wise node.
   [[nodiscard]] std::int64_t work() const { return work_; }
-  /// What a model takes to run, in products: a run and an element cost as much as several.
+  /// The cost of running a model, counted in products: a run, and each element, costs as much as several products.
   [[nodiscard]] std::uint64_t expense() const { return expense_; }
 
-  /// What the model computes, of several outputs the first. Its shape may differ from the right one. Nothing when the
-  /// model's geometry has no output, because its window does not fit.
+  /// Computes the case's output, or the first of several, by the model. Its shape may differ from the right one.
+  /// Nothing when the model's geometry has no output, because its window does not fit.
   [[nodiscard]] std::optional<Tensor> run(const Model& model) const;
   [[nodiscard]] std::optional<Tensor> run(const Stages& stages) const;
-  /// The same of all outputs of the case.
+  /// Computes all outputs of the case by the model.
   [[nodiscard]] std::optional<std::vector<Tensor>> outputs(const Model& model) const;
-  /// The model of this one defect.
+  /// Runs the model of this one defect.
   [[nodiscard]] std::optional<Tensor> run(const Defect& defect) const;
 
  private:

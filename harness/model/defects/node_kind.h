@@ -1,4 +1,4 @@
-// What may decide in which way a backend computes a node: its element types, and how it is laid out.
+// The kind of a node, which may decide how a backend computes it: its element types, and how it is laid out.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ struct NodeKind {
   bool operator==(const NodeKind&) const = default;
 };
 
-/// Of a case.
+/// The kind of the case's node.
 [[nodiscard]] NodeKind kind_of(const ModelledCase& modelled);
 
 /// "x uint8, w int8, y uint8, depthwise"; what is not known is left out.
@@ -37,13 +37,13 @@ using KindPattern = TextsByKey;
 [[nodiscard]] std::string text_of_patterns(const std::vector<KindPattern>& patterns);
 
 [[nodiscard]] bool matches(const KindPattern& pattern, const NodeKind& kind);
-/// Whether any of them does, or there is none.
+/// Whether any of the patterns matches the kind, or there is no pattern.
 [[nodiscard]] bool any_matches(std::span<const KindPattern> patterns, const NodeKind& kind);
 
 /// For each group few patterns that match all of its kinds, and none of another group. No kind is in two groups.
 [[nodiscard]] std::vector<std::vector<KindPattern>> tell_apart(std::span<const std::vector<NodeKind>> groups);
-/// The same in words, for the reader: "depthwise", "x uint8 (1x1, windows); w int8"; "all but " and the others where
-/// these take fewer patterns.
+/// Describes each group by such patterns in words, for the reader: "depthwise", "x uint8 (1x1, windows); w int8"; "all
+/// but " and the others where these take fewer patterns.
 [[nodiscard]] std::vector<std::string> told_apart(std::span<const std::vector<NodeKind>> groups);
 
 }  // namespace qconform::diagnose

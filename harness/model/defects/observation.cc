@@ -66,7 +66,8 @@ Match match(const Observation& observation, const std::optional<Tensor>& predict
   if (!predicted || predicted->type != got.type || predicted->shape != got.shape) return result;
   if (predicted->bytes == got.bytes) return {true, true, 0, observation.wrong_elements(), 0};
   if (observation.has_wrong_shape()) {
-    // Of the right shape, and of values that another arithmetic may have.
+    // The model predicts the backend's wrong shape. It is near where each value is at most one step off, as another
+    // arithmetic may have it.
     result.is_near = true;
     for (std::int64_t i = 0; i < got.elements() && result.is_near; ++i) {
       const std::uint64_t model = raw(*predicted, i);

@@ -1,4 +1,4 @@
-// What a backend made of a case, held against the right answer and against a model's.
+// A backend's answer to a case, held against the right answer and against a model's.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace qconform::diagnose {
 /// Runs one case on the backend in question.
 using Runner = std::function<Outcome(const Case&)>;
 
-/// What is to be thought of one element of a backend's output.
+/// The judgement of one element of a backend's output.
 enum class ElementState : std::uint8_t {
   right,  ///< the reference's value
   legal,  ///< another one that the policy admits
@@ -26,22 +26,22 @@ enum class ElementState : std::uint8_t {
 /// A case, its right answer, and a backend's answer.
 class Observation {
  public:
-  /// Null where nothing can be learnt: the case is out of contract, any value is right, or there is no
-  /// output.
+  /// Runs the case and observes the answer. Null where nothing can be learnt: the case is out of contract, any value is
+  /// right, or there is no output.
   [[nodiscard]] static std::unique_ptr<Observation> of(Case test_case, const Runner& run, const Policy& policy);
-  /// From an outcome that is at hand.
+  /// Makes an observation from an outcome that is at hand.
   [[nodiscard]] static std::unique_ptr<Observation> of(Case test_case, const Outcome& outcome, const Policy& policy);
-  /// Likewise with all that is expected; case and expectation must outlive the result.
+  /// Makes an observation from an outcome and an expectation that are at hand; case and expectation must outlive it.
   [[nodiscard]] static std::unique_ptr<Observation> borrowing(const Case& test_case, const Expected& expected,
                                                               const Outcome& outcome);
 
-  /// One that outlives the case.
+  /// Returns a copy that outlives the case.
   [[nodiscard]] std::unique_ptr<Observation> copy() const {
     return of(case_, outcome::Produced{got_}, expected_.policy);
   }
 
   [[nodiscard]] const Case& test_case() const { return case_; }
-  /// With what assess() adds.
+  /// The expectation, with what assess() adds.
   [[nodiscard]] const Expected& expected() const { return expected_; }
   [[nodiscard]] const ModelledCase& modelled() const { return *modelled_; }
   /// The reference's answer, or the pinned one.

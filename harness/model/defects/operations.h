@@ -1,4 +1,4 @@
-// What the operations of expressions compute (expression.h). Inline: learning applies them millions of times.
+// Computes the operations of expressions (expression.h). Inline: learning applies them millions of times.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace qconform::diagnose {
   return rest >= 0 ? rest : b > 0 ? rest + b : rest - b;
 }
 
-/// Of as many operands as operands_of() says.
+/// Applies `operation` to as many operands as operands_of() says.
 [[nodiscard]] inline std::int64_t apply(Operation operation, std::span<const std::int64_t> operands,
                                         IntegerRange range) {
   const std::int64_t a = operands[0];

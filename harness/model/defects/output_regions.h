@@ -14,7 +14,8 @@ namespace qconform::diagnose {
 struct Element {
   std::int64_t index = 0;
   std::int64_t count = 1;  ///< of the output's elements
-  // Of an output [images, channels, ...]; where each element has its own parameters, their number is the "channel".
+  // The place in an output [images, channels, ...]; where elements have parameters of their own, the position of those
+  // is the "channel".
   std::int64_t image = 0;
   std::int64_t channel = 0;
   std::int64_t channels = 1;
@@ -34,7 +35,7 @@ struct OutputRegion {
   std::string_view description;  ///< "windows that reach the padding"
 };
 
-/// All of them.
+/// All regions.
 [[nodiscard]] std::span<const OutputRegion> output_regions();
 
 /// For each element of the output the regions that it lies in: bit i stands for output_regions()[i]. "One

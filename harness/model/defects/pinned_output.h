@@ -1,4 +1,4 @@
-// What a pinned profile makes of a case.
+// The answer that a pinned profile gives to a case.
 #pragma once
 
 #include <optional>

@@ -25,14 +25,13 @@ using reference::Quotient;
 
 struct StageInfo {
   std::string_view name;  ///< "round"
-  /// Where replacements of the stage show and random cases nearly never are.
+  /// Hazards at which replacements of the stage show, and which random cases nearly never reach.
   SmallSet<Hazard> hazards = {};
 };
 
 class Expression;
 
-/// What is done at a stage that is a function: a plain one, or one that asks an expression (expression.h), which
-/// outlives it.
+/// The function of a stage: a plain one, or one that asks an expression (expression.h), which outlives it.
 template <typename Signature>
 class StageFunction;
 template <typename R, typename... A>
@@ -78,7 +77,7 @@ struct Stage {
   Done reference;  ///< what the reference does
 };
 
-/// What is done at each stage: what the reference does, but where something else is set.
+/// Holds the function or value of each stage: the reference's, except where something else is set.
 class Stages {
  public:
   template <typename T>
@@ -148,13 +147,14 @@ inline constexpr SmallSet<Hazard> kTies{Hazard::tie_positive, Hazard::tie_negati
 
 namespace stage {
 
-// From a scaled value to an integer, in this order; the low bits of what `clamp` returns are stored.
+// These stages lead from a scaled value to an integer, in this order; the low bits of what `clamp` returns are stored.
 
-/// What the integers of a range are held less by until then: the zero point and both ends are.
+/// How much less the integers of a range are held until they are stored: finish() lowers the zero point and both ends
+/// by it.
 inline constexpr Stage<std::int32_t (*)(IntegerRange range)> held{{"held"}, [](IntegerRange) { return 0; }};
 inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int32_t zero_point)> round{
     {"round", kTies}, [](const Quotient& value, std::int32_t) { return neighbours_of(value).even(); }};
-/// In place of `round` for outputs that are in a vector loop's tail.
+/// Takes the place of `round` for outputs that are in a vector loop's tail.
 inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int32_t zero_point)> tail_round{
     {"tail_round", kTies}, round.reference};
 /// The rounded value as the type that holds it.

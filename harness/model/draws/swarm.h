@@ -10,7 +10,7 @@
 
 namespace qconform {
 
-/// What a block of cases may have more or less of than usual: an operator, or what a generator draws.
+/// Something that a block of cases may have more or less often than usual: an operator, or a draw of a generator.
 struct Feature {
   /// Its place among the weights of a block, below kFeatures and nobody else's (families() have a test for that). It
   /// decides on which random number the feature's weight depends: changed, all cases of all seeds change.
@@ -22,7 +22,7 @@ inline constexpr std::size_t kFeatures = 32;
 /// takes.
 inline constexpr std::size_t kSteered = 24;
 
-/// Of values and parameters, whatever the operator. Those of families are in their folders.
+/// Features of values and parameters, whatever the operator. Those of families are in their folders.
 namespace feature {
 inline constexpr Feature extreme_values{14};       ///< data at both ends of its type
 inline constexpr Feature quiet_values{15};         ///< data that is mostly the zero point

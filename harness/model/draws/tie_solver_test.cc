@@ -35,7 +35,7 @@ TEST(TieSolver, PutsSumsOnTies) {
   }
 }
 
-// What is solved lies where it should, and where nothing is found, neither neighbour does.
+// A solved scale lies where it should, and where none is found, neither neighbour does.
 TEST(TieSolver, PutsMultipliersBelowPowersOfTwo) {
   Rng rng(12);
   const int count = testing::scaled(20000);
@@ -87,7 +87,7 @@ bool is_near_some_tie(std::int64_t sum, float x_scale, float w_scale, float y_sc
   return false;
 }
 
-// Of y_scales anywhere and near ties, normal ones.
+// Tries y_scales anywhere and near ties, all of them normal floats.
 TEST(TieSolver, KnowsEveryNearTie) {
   Rng rng(12);
   const int count = testing::scaled(3000);

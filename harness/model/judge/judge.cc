@@ -79,7 +79,7 @@ Verdict judge_output(const Expected& expected, std::size_t number, const Tensor&
   return judge_values(expected, number, got, given);
 }
 
-// Of all outputs together: the worst kind, and the worst element.
+// Adds the verdict on one output to that on all, which keeps the worst kind and the worst element.
 void add_output(Verdict& all, Verdict one) {
   all.elements += one.elements;
   all.wrong_elements += one.wrong_elements;

@@ -15,7 +15,7 @@
 
 namespace qconform {
 
-/// What is right for one case, computed once and held against every backend. The case must outlive it.
+/// The right answer to one case, computed once and held against every backend. The case must outlive it.
 struct Expected {
   const Case* test_case = nullptr;
   Policy policy;
@@ -30,7 +30,7 @@ struct Expected {
     return number == 0 ? *output : further_outputs[number - 1];
   }
 
-  // What assess() adds.
+  // The members below are set by assess().
   TieCounts ties;
   HazardCounts hazards;                   ///< that the case reaches
   std::string mistrust;                   ///< why passing would prove nothing; empty when it would
@@ -44,14 +44,14 @@ struct Expected {
 /// `policy`, or under the default profile the one that the case's tag "profile:NAME" chooses.
 [[nodiscard]] Policy policy_for(const Case& test_case, Policy policy);
 
-/// What can be judged of a case without computing it: the output's type and shape, writes outside it,
+/// Returns an expectation that needs no computing: it judges the output's type and shape, writes outside it, and
 /// refusals. Any value passes.
 [[nodiscard]] Expected expect_form(const Case& test_case, const Policy& policy);
 
 /// Runs the reference. Under the default profile, a case's tag "profile:NAME" chooses another.
 [[nodiscard]] Expected expect(const Case& test_case, const Policy& policy);
 
-/// What can be said of the case before any backend has run it.
+/// Adds to `expected` everything that can be said of the case before any backend has run it.
 void assess(const Case& test_case, Expected& expected);
 
 /// One element of the first output, of the right type and shape, for the reader. `expected` has an output.
@@ -81,14 +81,14 @@ struct SelfContained {
   Outcome outcome;  ///< Produced
 };
 
-/// Where a prepared node is right on the x of the case and wrong on the other x that it then got: the case with that x,
-/// which fails by itself, because a newly prepared node gives the same. It has the tag, and the case's id with
-/// "/another-x". Nothing otherwise, and where the node gave its first answer again: then it depends on the order of the
-/// runs.
+/// Returns a case that fails by itself where a prepared node is right on the x of the case and wrong on the other x
+/// that it then got: the case with that x, on which a newly prepared node gives the same answer. It has the tag, and
+/// the case's id with "/another-x". Nothing otherwise, and where the node gave its first answer again: then the answer
+/// depends on the order of the runs.
 [[nodiscard]] std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome);
 
-/// Of the profiles that pin one answer for each case, those whose answer a wrong output is, bit for bit. None where the
-/// operator has no tiers, or an element lies in none of them.
+/// Returns the profiles that pin one answer for each case and whose answer equals the wrong output, bit for bit. None
+/// where the operator has no tiers, or an element lies in none of them.
 [[nodiscard]] std::vector<Profile> profiles_that_pin(const Expected& expected, const Outcome& outcome);
 
 }  // namespace qconform

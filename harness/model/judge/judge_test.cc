@@ -292,14 +292,14 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   EXPECT_EQ(judge(expected_of(own->test_case), own->outcome).detail, "2 of 2 elements wrong");
   outcome.on_other_input->outputs = {*expected.output};
   EXPECT_FALSE(with_its_own_input(expected, outcome).has_value()) << "the first answer again";
-  // What should have been refused has no right answer to hold another against.
+  // A case that should have been refused has no right answer to hold another against.
   Case refused = test_case;
   refused.inputs[1] = make::uint8({}, {1});
   outcome.on_other_input = {0, *other.inputs[0], {make::float32({2}, {9, 9})}};
   const Expected of_refused = expected_of(refused);
   ASSERT_EQ(judge(of_refused, outcome).kind, VerdictKind::not_rejected);
   EXPECT_FALSE(with_its_own_input(of_refused, outcome).has_value());
-  // What a damaged worker says is no finding.
+  // An answer of a damaged worker is no finding.
   outcome.on_other_input = {7, *other.inputs[0], {*expected.output}};
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
   outcome.on_other_input = {0, make::uint8({1}, {5}), {*expected.output}};

@@ -7,7 +7,8 @@
 namespace qconform {
 namespace {
 
-// Of elements at an end of their 8-bit type's range, or of elements with wide sets.
+// The judge mistrusts an output with a greater share of elements at an end of their 8-bit type's range, or of elements
+// with more than two right values.
 constexpr double kNearlyAll = 0.95;
 
 bool all_alike(const Tensor& tensor) {

@@ -41,7 +41,7 @@ void take_step(Case& test_case, bool in_contract, Rng& rng) {
   }
 }
 
-// What was said of the original does not hold for a mutant.
+// Drops the remarks on the original, which do not hold for a mutant.
 Case without_remarks(const Case& original) {
   Case result = computation_of(original);
   result.id = "mutant";

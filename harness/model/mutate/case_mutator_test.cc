@@ -76,7 +76,7 @@ TEST(Mutate, MostlyStaysInContractAndMostlyChangesSomething) {
   EXPECT_GE(changed, mutants * 85 / 100);
 }
 
-// What a fuzzer has to reach by mutation alone, since it keeps mutants and not the dice.
+// A fuzzer has to reach all this by mutation alone, since it keeps mutants and not the dice.
 TEST(Mutate, ReachesWhatTheOperatorsDistinguish) {
   std::map<std::string, std::set<std::int64_t>> versions;
   std::map<std::string, std::set<ElementType>> outputs;

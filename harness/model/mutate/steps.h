@@ -7,8 +7,8 @@
 
 namespace qconform::mutation {
 
-// What the operator's family does: Family::change, Family::solve_tie. The operator's name decides, whatever its domain
-// has become. False where the family has no such step.
+// These apply the steps of the operator's family: Family::change, Family::solve_tie. The operator's name selects the
+// family, whatever its domain has become. False where the family has no such step.
 
 bool change(Case& test_case, Rng& rng);
 bool solve_tie(Case& test_case, Rng& rng);

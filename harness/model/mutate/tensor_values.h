@@ -17,7 +17,7 @@ namespace qconform {
 /// in an integer.
 void store_number(Tensor& tensor, std::int64_t index, double value);
 
-/// The same numbers in another type. Tensors of types that are not numeric keep theirs.
+/// Returns the tensor's numbers in another type. Tensors of types that are not numeric keep theirs.
 [[nodiscard]] Tensor converted(const Tensor& tensor, ElementType type);
 
 /// A tensor of `shape` whose elements repeat those of `tensor` in row-major order; random ones where

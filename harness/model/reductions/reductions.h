@@ -11,7 +11,7 @@
 
 namespace qconform::shrink {
 
-/// What a reduction works on: a case, and someone who says which simpler ones still show the same.
+/// The subject of a reduction: a case, and a judge of which simpler cases still show the same failure.
 class Subject {
  public:
   Subject() = default;
@@ -20,7 +20,7 @@ class Subject {
   virtual ~Subject() = default;
 
   [[nodiscard]] virtual const Case& current() const = 0;
-  /// Where the output is wrong, an index for each dimension; empty where that is not known.
+  /// A place where the output is wrong, an index for each dimension; empty where none is known.
   [[nodiscard]] virtual const std::vector<std::int64_t>& wrong_element() const = 0;
   /// Offers a simpler case. True when it shows the same: it is current() then.
   virtual bool offer(Case candidate) = 0;

@@ -12,7 +12,8 @@ Part part_of(std::string_view name) {
   return name.ends_with("_zero_point") ? Part::zero_point : Part::data;
 }
 
-// Of a tensor that a Q or DQ reads, by its position there; everything else is data.
+// Finds the role of a tensor that a QuantizeLinear or DequantizeLinear node reads, by its position there; every other
+// tensor is data.
 Role role_in_graph(const Case& test_case, std::size_t position) {
   const std::string& name = test_case.input_names[position];
   Role role{position, Part::data, name, true, nullptr};

@@ -67,7 +67,7 @@ class Agreement {
   virtual ~Agreement() = default;
 
   [[nodiscard]] virtual bool holds(const Tensor& base, const Tensor& derived, const Link& link) const = 0;
-  /// What the derived element must be, given the base's, for the reader: "17", "-0.5 to 0.5".
+  /// The value that the derived element must have, given the base's, for the reader: "17", "-0.5 to 0.5".
   [[nodiscard]] virtual std::string required(const Tensor& base, const Link& link) const = 0;
 };
 
@@ -93,7 +93,7 @@ using Derivation = std::function<Application(const Tensor& base_output)>;
 
 using Applied = std::variant<Derivation, NotApplicable>;
 
-/// What a relation is about: they are listed by it.
+/// The topic by which relations are listed.
 enum class Topic : std::uint8_t {
   signedness,  ///< int8 and uint8, zero points
   padding,     ///< pads, auto_pad
@@ -106,21 +106,21 @@ enum class Topic : std::uint8_t {
   elements,        ///< of element-wise operators: axis, blocks, order
   graphs,          ///< of several nodes: forms, contexts, levels of optimization
   round_trip,      ///< to another operator and back
-  repetition,      ///< the same case again
+  repetition,      ///< runs of one case again
 };
 
-/// What must hold.
+/// A statement that must hold between a base case and its derived cases.
 struct Claim {
   Topic topic;
   std::string_view id;         ///< "x-shift-128"
   std::string_view statement;  ///< one sentence
   std::string_view reason;     ///< why it is so, and under which arithmetics
-  /// Of the base and the derived cases either all are refused or none. Their making does not look at the base's output,
-  /// which is empty where the base was refused.
+  /// Whether refusals must agree too: the base and the derived cases are either all refused or none. Deriving them does
+  /// not look at the base's output, which is empty where the base was refused.
   bool compares_refusals = false;
 };
 
-/// What one family makes of a claim.
+/// A claim as one family makes it.
 struct FamilyRelation {
   Claim claim;
   std::string_view operators;                ///< of the family: "QLinearConv, ConvInteger"

@@ -144,7 +144,7 @@ std::optional<Row> ConstraintSolver::complete(const PartialRow& partial) const {
   return std::nullopt;
 }
 
-// What was chosen first may leave nothing for the rest.
+// Tries several random orders, since early choices may leave nothing for the rest; then solves completely.
 std::optional<Row> ConstraintSolver::draw(const PartialRow& partial, Rng& rng) const {
   constexpr int kTries = 20;
   for (int i = 0; i < kTries; ++i) {

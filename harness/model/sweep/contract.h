@@ -1,4 +1,4 @@
-// What a backend takes, in the classes of a sweep model: where its suites stay.
+// Contracts: the cases that a backend takes, in the classes of a sweep model. Its suites stay within them.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ struct Term {
   auto operator<=>(const Term&) const = default;
 };
 
-/// Of different parameters, in their order; a row has it where it has every term.
+/// Terms of different parameters, in the order of those; a row has the combination where it has every term.
 using Combination = std::vector<Term>;
 [[nodiscard]] bool has(const Row& row, const Combination& combination);
 
 struct Contract {
   QC_DESCRIBED();
-  /// By parameter, a bit for each class that some case can have. None of all: the backend takes no case of the model.
+  /// By parameter, a bit for each class that some case can have. No bit at all: the backend takes no case of the model.
   QC_FIELD(std::vector<std::uint32_t>, taken, {}, "taken");
-  /// Of two terms or more whose classes are taken, but not together.
+  /// Combinations of two terms or more whose classes the backend takes, but not together.
   QC_FIELD(std::vector<Combination>, declined, {}, "declined");
 
   [[nodiscard]] bool takes_anything() const;
@@ -49,9 +49,9 @@ struct Contract {
 /// combination, "not w type = uint8 with w parameters = per channel".
 [[nodiscard]] std::vector<std::string> lines_of(const Contract& contract, const Model& model);
 
-/// What a user states: words "PARAMETER=CLASS[|CLASS]..." between commas, "x type=int8, w zero point=middle". Other
-/// parameters are free; a parameter may not be named twice. Errors name the word, and the parameters or classes there
-/// are.
+/// Parses a contract that a user states: words "PARAMETER=CLASS[|CLASS]..." between commas, "x type=int8, w zero
+/// point=middle". Other parameters are free; a parameter may not be named twice. Errors name the word, and the
+/// parameters or classes there are.
 [[nodiscard]] Result<Contract> parse_contract(std::string_view text, const Model& model);
 
 }  // namespace qconform::sweep

@@ -73,7 +73,7 @@ TEST(Contract, RestrictsTheRowsOfAModel) {
   for (const Row& row : rows) EXPECT_TRUE(contract.takes(row));
 }
 
-// What `truth` takes, learnt by asking; then every row of a grid is compared.
+// Learns the contract of `truth` by asking, then compares every row of a grid.
 void expect_learnt(const Model& model, const std::vector<Row>& rows, const std::function<bool(const Row&)>& truth,
                    const std::vector<Row>& grid) {
   const LearntContract learnt = learn_contract(model, rows, [&](const Row& row, std::uint64_t) { return truth(row); });
@@ -104,7 +104,7 @@ TEST(LearntContract, OfSmallBackendsIsTheTrueOne) {
   expect([](const Row& row) { return row[0] == row[1] && !(row[3] == 1 && row[4] == 1); });
 }
 
-// Of the convolutions' model, whose rows are too many to ask all.
+// Finds the parameters of the convolutions' model by name; its rows are too many to ask all.
 struct Named {
   const Model& model;
   std::size_t operator()(const char* name) const {

@@ -73,7 +73,7 @@ struct SweptModel {
   /// The classes that a case has, found from the case alone. The case is valid and one of the model's.
   Row (*classify)(const Case& test_case);
   SizedModel sized = {};
-  /// Whose cases its rows make, in ONNX's default domain: each operator has one model at most.
+  /// The operators whose cases the rows make, in ONNX's default domain: each operator has one model at most.
   std::span<const std::string_view> operators = {};
 };
 

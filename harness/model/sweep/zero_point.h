@@ -13,10 +13,11 @@ struct Range {
   std::int64_t hi;
 };
 
-/// Of an integer type of at most 32 bits.
+/// Returns the range of an integer type of at most 32 bits.
 [[nodiscard]] Range range_of(ElementType type);
 
-/// The low end, the middle (0, or half the range of an unsigned type), the high end, another: 0 to 3.
+/// Returns the class of a zero point: 0 the low end, 1 the middle (0, or half the range of an unsigned type), 2 the
+/// high end, 3 another.
 [[nodiscard]] std::uint8_t zero_point_class(ElementType type, std::int64_t value);
 
 /// A value of one of these four classes.

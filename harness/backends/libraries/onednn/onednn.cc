@@ -30,9 +30,9 @@ using dnn::Linear;
 using dnn::PackedConvolution;
 using dnn::PackedReorder;
 
-// Of the OpenMP runtime that the library brings along. That has read its environment when the program was
-// loaded: OMP_NUM_THREADS would come too late. Holds for what is prepared and run from now on; returns the
-// number, or 1 where the runtime is another one.
+// Sets the number of threads of the OpenMP runtime that the library brings along. That runtime read its environment
+// when the program was loaded: OMP_NUM_THREADS would come too late. The number holds for everything prepared and run
+// from now on. Returns the number, or 1 where the runtime is another one.
 int use_threads(int count) {
   // POSIX: a function's address comes as an object's.
   const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
@@ -108,7 +108,7 @@ bool divides_otherwise(const reference::DequantizeLinear& /*node*/) {
   return false;
 }
 
-// What the linear operators' parameters come to: one for each channel, whatever their type.
+// Converts a linear operator to the library's terms: parameters one for each channel, whatever their type.
 Linear linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
   return {node.layout,
           test_case.input(0)->type,

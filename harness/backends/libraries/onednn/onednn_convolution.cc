@@ -84,7 +84,8 @@ void PackedConvolution::pack(const dnnl::memory::desc& plain, std::span<std::byt
   stream_.wait();
 }
 
-// Where the library wants another layout than the one asked for, a reorder before or behind the convolution.
+// Places the tensors, with a reorder before or behind the convolution where the library wants another layout than the
+// one asked for.
 void PackedConvolution::place_tensors(std::span<std::byte> x) {
   x_given_ = dnnl::memory(x_plain_, engine_, x.data());
   y_given_ = dnnl::memory(y_plain_, engine_);

@@ -13,7 +13,7 @@
 
 namespace qconform::libraries::dnn {
 
-/// Where the data lie: x in the layout asked for, w as in ONNX.
+/// The memory of the data: x in the layout asked for, w as in ONNX.
 struct Data {
   std::span<std::byte> x, w;
 };
@@ -25,10 +25,10 @@ class PackedConvolution {
   PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node,
                     Quantization quantization, const Data& data, const RunSetting& setting);
 
-  /// Where run() writes instead of y()'s memory: bytes for y in the layout asked for.
+  /// Makes run() write to `y` instead of y()'s memory: bytes for y in the layout asked for.
   void write_to(std::span<std::byte> y);
 
-  /// From x to y(), in the layout asked for. Throws dnnl::error.
+  /// Computes y() from x, in the layout asked for. Throws dnnl::error.
   void run();
 
   [[nodiscard]] const RunSetting& setting() const { return setting_; }

@@ -35,7 +35,7 @@ std::vector<std::size_t> ids_of(const std::vector<Value>& ports) {
   return ids;
 }
 
-/// In an order in which each finds its inputs computed; without those that compute nothing.
+/// Returns the partitions in an order in which each finds its inputs computed; without those that compute nothing.
 std::vector<Partition> partitions_of(LibraryGraph& graph, bool fuses) {
   using Policy = dnnl::graph::partition::policy;
   std::vector<Partition> waiting;

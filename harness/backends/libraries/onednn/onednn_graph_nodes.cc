@@ -271,7 +271,7 @@ Problem Translation::dequantize(const reference::DequantizeLinear& parsed) {
   return add(made, {id(0)}, result());
 }
 
-// What convolutions and pools share.
+// Sets the attributes that convolutions and pools share.
 void Translation::window(dnnl::graph::op& operation, const Dims& dilations) {
   const Dims pads = get<Dims>("pads", Dims(2 * spatial(), 0));
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(spatial());

@@ -21,7 +21,7 @@ struct InstructionSet {
   std::string_view name;
   dnnl::cpu_isa isa;
 };
-/// Those that the library can be held to.
+/// The instruction sets that the library can be held to.
 [[nodiscard]] std::span<const InstructionSet> instruction_sets();
 
 /// A convolution of either operator. The memory of its spans outlives what is made of it.
@@ -42,7 +42,7 @@ struct Linear {
   ElementType x_type, y_type;
   bool quantizes;
   std::vector<float> scales;              ///< one per parameter of the layout
-  std::vector<std::int32_t> zero_points;  ///< likewise
+  std::vector<std::int32_t> zero_points;  ///< one per parameter of the layout
 };
 
 /// The attributes that a primitive is made with, and what it gets when it runs beside its data.
@@ -65,7 +65,7 @@ struct ConvolutionShapes {
     const ConvolutionShapes& shapes, const dnnl::memory::desc& x, const dnnl::memory::desc& w,
     const dnnl::memory::desc& y, const Quantization& quantization, const dnnl::engine& engine);
 
-// What both versions do alike.
+// Functions that the adapters of both versions share.
 
 /// Throws dnnl::error for a type that the library does not have.
 [[nodiscard]] dnnl::memory::data_type type_of(ElementType type);

@@ -177,7 +177,7 @@ class OnnxRuntime final : public Backend {
                                                                     const RunSetting& wanted) override {
     const Classification classification = classify(test_case);
     const auto model = ort_model(test_case, ort_form_named("initializers"));
-    // What has no output to lay out beforehand is run as any case.
+    // A case without an output to lay out beforehand is run as any case.
     if (!classification.lowered || (model && model->fed != std::vector<std::size_t>{0})) return std::nullopt;
     if (!model) return refused_as<RepeatedPreparation>(test_case, model.error().text());
     const Lowered& lowered = *classification.lowered;

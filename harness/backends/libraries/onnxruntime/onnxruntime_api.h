@@ -80,7 +80,7 @@ struct Runtime {
 /// The model as the library computes it with these options: optimized, and saved. Leaves no file behind.
 [[nodiscard]] Result<std::string> optimized_model(const Runtime& runtime, const std::string& model);
 
-/// What the library says of an output, and where its bytes are; `data` lives as long as `value`.
+/// Type, shape and bytes of an output, as the library states them; `data` lives as long as the value that view() got.
 struct OutputView {
   ElementType type = ElementType::undefined;
   std::vector<std::int64_t> shape{};

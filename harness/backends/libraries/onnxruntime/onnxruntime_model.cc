@@ -16,7 +16,7 @@ using ort::failure;
 using ort::Owned;
 using ort::Runtime;
 
-// Where a model that is given as bytes finds its external data; older releases do not know the key.
+// The option that says where a model given as bytes finds its external data; older releases do not know the key.
 constexpr const char* kExternalFolder = "session.model_external_initializers_file_folder_path";
 
 Result<void> check(std::optional<std::string> failed) {

@@ -15,7 +15,7 @@
 namespace qconform::libraries::ort {
 namespace {
 
-// In the order of the interface's numbers.
+// The names of devices, in the order of the interface's numbers.
 constexpr std::array<std::string_view, 3> kDeviceNames{"cpu", "gpu", "npu"};
 
 // Without it, what the provider declines would be computed, and judged, by the runtime's own kernels.

@@ -19,7 +19,7 @@ struct Runtime;
 inline constexpr std::uint32_t kLibrariesOfProviders = 22;
 inline constexpr std::uint32_t kCompilingProviders = 23;
 
-/// What a provider makes of the machine; incomplete here.
+/// A device that a provider offers on the machine. These types are incomplete here.
 struct Device;
 struct HardwareDevice;
 struct ValueInfo;

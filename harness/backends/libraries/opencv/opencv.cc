@@ -74,7 +74,7 @@ class PreparedNet final : public PreparedCase {
   cv::Mat x_;
 };
 
-// What a matrix of the library cannot be.
+// Says why the library has no matrix for x; nothing where it has one.
 std::optional<std::string> beyond_matrices(const Tensor& x) {
   if (x.shape.size() < 2) return "x: a matrix has 2 dimensions or more, got " + shape_text(x.shape);
   for (const std::int64_t dimension : x.shape) {

@@ -15,13 +15,13 @@
 
 namespace qconform {
 
-/// What stands around the case's node.
+/// The nodes that the model needs around the case's node.
 struct OpenCvFrame {
   bool quantize_input;     ///< the node takes codes
   bool dequantize_output;  ///< the node makes codes
   ElementType output;
 };
-/// By the types, as the operators' signatures give them; nullopt where the importer has no form for them. The case has
+/// Chooses the frame by the types of the case's tensors; nullopt where the importer has no form for them. The case has
 /// an x.
 [[nodiscard]] std::optional<OpenCvFrame> opencv_frame_of(const Case& test_case);
 

@@ -115,7 +115,7 @@ bool all_equal(const std::vector<T>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
 
-// What the library has no function for.
+// Says for which types or parameters of a convolution the library has no function; nothing where it has one.
 std::optional<std::string> beyond_types(const reference::QLinearConv& node, const Case& test_case) {
   const auto type_at = [&](std::size_t position) { return test_case.input(position)->type; };
   if (type_at(3) != type_at(0) || type_at(7) != type_at(0)) {
@@ -140,7 +140,7 @@ std::optional<std::string> beyond(const reference::QLinearConv& node, const Case
   return beyond_types(node, test_case);
 }
 
-// Likewise for a linear operator, whose parameters are those of `scales` and `zero_points`.
+// Says why the library has no function for a linear operator with these `scales`; nothing where it has one.
 template <typename Node>
 std::optional<std::string> beyond(const Node& node, const std::vector<double>& scales, bool one_zero_point) {
   const auto is_8_bit = [](reference::Element type) {

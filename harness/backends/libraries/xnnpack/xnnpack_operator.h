@@ -62,7 +62,7 @@ class Operator {
   xnn_operator_t made_ = nullptr;
 };
 
-/// What a convolution is, for both forms.
+/// Holds the description of a convolution, for both forms of the interface.
 class ConvolutionBase : public Operator {
  protected:
   explicit ConvolutionBase(const Convolution& what)
@@ -80,9 +80,9 @@ class ConvolutionBase : public Operator {
 [[nodiscard]] std::unique_ptr<Operator> convolution(const Convolution& what);
 [[nodiscard]] std::unique_ptr<Operator> conversion(const Conversion& what);
 
-// What both forms do alike.
+// Functions that both forms share.
 
-/// What a failed call comes to, for the reader.
+/// Describes the failed call `call`, for the reader.
 [[nodiscard]] std::string refusal_text(std::string_view call, xnn_status status);
 
 /// Height and width; a single dimension is the width of one row.

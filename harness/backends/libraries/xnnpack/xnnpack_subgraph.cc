@@ -90,7 +90,7 @@ class Definition {
   [[nodiscard]] const Shape& y_shape() const { return shape(graph_.program.outputs[0]); }
 
   [[nodiscard]] static Dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
-  // Of data with one or two spatial dimensions; one is the width of a single row.
+  // Turns the shape of data with one or two spatial dimensions to channels last; a single one is the width of one row.
   [[nodiscard]] static Dims dims_with_channels_last(const Shape& shape) {
     Dims dims{static_cast<std::size_t>(shape[0])};
     if (shape.size() == 3) dims.push_back(1);
