@@ -210,7 +210,8 @@ class Units {
     if (producer_[value] == kNoStep) return nullptr;
     return std::get_if<Dequantize>(&program_.steps[producer_[value]].what);
   }
-  // What a DequantizeLinear reads, which goes with the unit if nothing else needs it.
+  // Returns the value that the DequantizeLinear of `value` reads. That node goes with the unit if nothing else needs
+  // it.
   [[nodiscard]] ValueId source(ValueId value, FusedUnit& unit) const {
     if (readers_[value] == 1) unit.nodes.push_back(program_.steps[producer_[value]].node);
     return program_.steps[producer_[value]].operands[0];

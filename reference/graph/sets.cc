@@ -99,7 +99,7 @@ std::optional<int> finest_unit(std::span<const double> values) {
 
 namespace {
 
-// Of the values and steps so far.
+// Holds the spreads of the values so far, and how many steps have been evaluated.
 struct Evaluation {
   std::vector<Spread> spreads{};
   std::size_t steps = 0;

@@ -1,4 +1,4 @@
-// What the evaluation of sets knows of a value: the interval of its exact value, and the roundings behind it.
+// The evaluation of sets knows of a value the interval of its exact value, and the roundings behind it.
 #pragma once
 
 #include <algorithm>

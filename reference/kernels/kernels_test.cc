@@ -51,8 +51,8 @@ class KernelSets : public testing::KernelSetTest {
     computed_ += expected.bytes.size();
   }
 
-  // The same with x, w and y each beginning `offset` bytes, and a different number of them, behind a
-  // 16-byte boundary.
+  // Prepares a node, runs it and compares, with x, w and y each beginning `offset` bytes, and a different number of
+  // them, behind a 16-byte boundary.
   template <typename Prepare>
   void check_at(std::size_t offset, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
                 const Expected& expected, Prepare prepare) {

@@ -152,7 +152,7 @@ struct LineMicroKernels {
   bool (*multiply_requantized[kRoundingProfiles])(const PanelProduct* product, const RequantizedOutput* output);
 
   void (*multiply_plane)(const PlaneProduct* product);
-  /// Of the parameters the first are used. `channels` of the output are the positions of each line that exist.
+  /// Uses the first entry of each parameter array. `channels` of the output are the positions of each line that exist.
   bool (*multiply_plane_requantized[kRoundingProfiles])(const PlaneProduct* product, const RequantizedOutput* output);
 };
 
