@@ -47,17 +47,17 @@ struct NodeOperator {
 [[nodiscard]] std::span<const NodeOperator> quantization_nodes();
 [[nodiscard]] std::span<const NodeOperator> integer_product_nodes();
 
-/// All of these.
+/// Returns the operators of all the lists above.
 [[nodiscard]] std::span<const std::span<const NodeOperator>> all_node_operators();
-/// a . b, as MatMul has it.
+/// The product a . b, as MatMul has it.
 struct MatrixProduct {
   reference::graph::MatrixTaps taps;
   Shape shape;
 };
-/// Of operands of these shapes; nothing, with a remark, where they do not fit or are too large.
+/// Returns the product of operands of these shapes; nothing, with a remark, where they do not fit or are too large.
 [[nodiscard]] std::optional<MatrixProduct> matrix_product(const NodeLowering& node, Shape a, Shape b);
 
-/// The version that is in force; null where there is none.
+/// Returns the version of an operator that is in force; null where there is none.
 [[nodiscard]] const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version,
                                                      std::string_view domain = {});
 

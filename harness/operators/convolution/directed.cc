@@ -38,7 +38,7 @@ void change_one_channel(Rng& rng, Draft& draft, int exponent) {
   draft.set_w_scales(scales);
 }
 
-// Of small sums ties need a multiplier of about a half, where fixed point rounds but once.
+// Makes outputs tie. With small sums, ties need a multiplier of about a half, where fixed point rounds but once.
 void tie_outputs(Rng& rng, Draft& draft) {
   if (rng.chance(1, 4)) shrink_sums(rng, draft, true);
   make_exact_ties(rng, draft);
@@ -116,7 +116,7 @@ Case draw_base(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& s
   return random_convolution(rng, op_type, extent_of(hazard, rng), swarm);
 }
 
-// What the data must be like, before the output is settled.
+// Changes the data as the hazard needs it, before the output is settled.
 void retouch_data(Rng& rng, Draft& draft, Hazard hazard) {
   switch (hazard) {
     case Hazard::pair_saturation: return sprinkle_large_pairs(rng, draft);

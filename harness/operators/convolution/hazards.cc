@@ -126,7 +126,8 @@ void count_far_indices(const ConvolutionGeometry& geometry, std::int64_t element
   counts.add(Hazard::far_index, elements - near);
 }
 
-// What a vector loop leaves over: the remainder by the widest vector that is exceeded and leaves one.
+// Returns the elements that a vector loop leaves over: the remainder by the widest vector that is exceeded and leaves
+// one.
 std::int64_t tail(std::int64_t size) {
   for (const std::int64_t width : {32, 16, 8, 4}) {
     if (size > width && size % width != 0) return size % width;

@@ -51,7 +51,7 @@ Quotient fixed_point_of_float32(std::int64_t accumulator, const Requantization& 
                                     reference::fixed_point_multiplier(static_cast<double>(multiplier))));
 }
 
-// What is an integer before the stage `round`.
+// Says that the product is an integer before the stage `round`, so that it settles the rounding.
 Variant settling_rounding(Variant product, std::string settled_as) {
   product.settles = "rounding";
   product.settled_as = std::move(settled_as);

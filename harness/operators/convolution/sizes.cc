@@ -114,7 +114,7 @@ const std::vector<Size>& sizes() {
   return all;
 }
 
-// Of the last two axes: four digits, each below `base`.
+// Sets the pads of the last two axes by four digits, each below `base`, and the kernel of all axes.
 void set_pads(Shape& shape, std::int64_t kernel, std::int64_t digits, std::int64_t base) {
   for (SpatialAxis& axis : shape.axes) axis.kernel = kernel;
   shape.axes.back().pad_begin = digits % base;
@@ -259,7 +259,7 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
     Row row = classes_of(drawn_row, shape);
     if (!takes(row)) continue;
     Drawn drawn = draw_values(own, row, shape);
-    // Of many outputs one is often near a tie.
+    // One of many outputs is often near a tie.
     row[kScales] = drawn.scales;
     if (!drawn.data_in_class || !takes(row) || (!drawn.detects_much && attempt + 1 < kAttempts)) continue;
     return case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));

@@ -18,7 +18,7 @@ using namespace reference::graph;
 constexpr double kNear = 0.03;
 constexpr std::int64_t kManyTerms = 33000;
 
-// What a value was dequantized from.
+// Holds the DequantizeLinear that a value comes from, and the moves behind it.
 struct Origin {
   const Step* step = nullptr;
   const Dequantize* dequantize = nullptr;  // null: it was not

@@ -41,7 +41,7 @@ struct GraphStep {
   }
 };
 
-/// What a kernel makes of a step in place of its result: that, or other operands. Neither: the result stays.
+/// Holds the change that a kernel makes to a step: another result, or other operands. Neither: the result stays.
 struct GraphChange {
   std::optional<GraphElements> result{};
   std::vector<std::pair<std::size_t, GraphElements>> operands{};

@@ -1,5 +1,5 @@
-// What the models of QuantizeLinear and DequantizeLinear have in common: version, shape, placement of
-// the parameters, zero point.
+// The models of QuantizeLinear and DequantizeLinear have these parameters in common: version, shape, placement of the
+// parameters, zero point.
 #pragma once
 
 #include <cstdint>
