@@ -13,14 +13,14 @@ namespace qconform::lowering {
 
 inline constexpr std::size_t kFloatAttribute = 1;
 inline constexpr std::size_t kFloatsAttribute = 4;
-inline constexpr std::size_t kAnyNumber = 64;  ///< of inputs or outputs: limits::kInputs
+inline constexpr std::size_t kAnyNumber = 64;  ///< any number of inputs or outputs: limits::kInputs
 
 struct NodeOperator {
   std::string_view name;
   std::int64_t since;  ///< the opset that brought this version; the first one here is in force at opset 10
   std::size_t least_inputs;
   std::size_t most_inputs;
-  TypeSet types;  ///< of input 0, and of all others in `like_first`
+  TypeSet types;  ///< the types of input 0, and of all others in `like_first`
   std::span<const AttributeSignature> attributes;
   /// Its inputs and attributes are right in number and type.
   bool (*lower)(const NodeLowering& node);

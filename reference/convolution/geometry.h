@@ -1,5 +1,5 @@
-// Where a convolution's windows lie: output shape, padding, auto_pad. Shared by QLinearConv and
-// ConvInteger, which have the same attributes (rules C2, C3, C5-C10).
+// Decides how a convolution's windows lie: output shape, padding, auto_pad. Shared by QLinearConv and ConvInteger,
+// which have the same attributes (rules C2, C3, C5-C10).
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,8 @@ std::optional<std::vector<SpatialAxis>> spread_axes(const ConvolutionGeometry& g
   return axes;
 }
 
-// Where a position of the spread-out data comes from within one channel; -1 between and beside the data.
+// Returns the position within one channel of x that a position of the spread-out data comes from; -1 between and beside
+// the data.
 std::int64_t spread_from(const ConvolutionGeometry& geometry, const std::vector<std::int64_t>& at) {
   std::int64_t from = 0;
   for (std::size_t d = 0; d < at.size(); ++d) {

@@ -108,7 +108,7 @@ struct ArgMax {
   std::int64_t length = 1;
   std::int64_t inner = 1;
   bool smallest = false;           ///< ArgMin
-  bool select_last_index = false;  ///< of equal ones
+  bool select_last_index = false;  ///< the last of equal elements
 };
 
 /// y[i] = clamp(rne(x[i] * sa * sb / sy) + zero point): QLinearMatMul behind its exact sum.
@@ -123,14 +123,14 @@ struct TopK {
   std::int64_t k = 1;
   bool smallest = false;
   bool sorted = true;    ///< the largest first, of equal ones the lower index; otherwise in any order
-  bool indices = false;  ///< of type int64, in place of the elements
+  bool indices = false;  ///< indices of type int64, in place of the elements
 };
 
 struct Step {
   std::variant<Quantize, Dequantize, WeightedSum, Extreme, Move, Elementwise, Softmax, ArgMax, Requantize, TopK> what;
   std::vector<ValueId> operands;
   ValueId result = 0;
-  std::size_t node = 0;  ///< of the graph
+  std::size_t node = 0;  ///< its number in the graph
 };
 
 struct Program {

@@ -145,7 +145,7 @@ std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Ans
 
 struct GrowingBounds::State {
   Reading reading;
-  bool may_be_exact = true;  // of the program at the last call: spreads depend on it
+  bool may_be_exact = true;  // the program's at the last call: spreads depend on it
   Evaluation evaluation{};
 };
 

@@ -15,10 +15,10 @@ template <int vectors>
 constexpr int kPositions = kQuad / vectors;
 
 struct Range {
-  __m256 lo;  // of y, less its zero point
+  __m256 lo;  // y's range, less its zero point
   __m256 hi;
   __m256i zero_point16;
-  __m256 fixed_offset;  // of FixedPoint: what is added to products before they are rounded
+  __m256 fixed_offset;  // FixedPoint adds it to products before they are rounded
   bool is_signed;
   bool is_bounded;  // no product reaches 2^31, so that those beyond the range of y saturate when they are narrowed
 };

@@ -50,7 +50,7 @@ struct FastRequantization {
   float narrow_needs_exact_from;  ///< correctly_rounded: p' needs exact arithmetic when |p' - rne(p')| >= this
   float float_multiplier;         ///< ort_f32 and onnx_reference: c of those profiles
   std::int32_t zero_point;
-  std::int32_t lo;  ///< of the output's range
+  std::int32_t lo;  ///< the ends of the output's range
   std::int32_t hi;
 };
 

@@ -41,7 +41,7 @@ inline __attribute__((always_inline)) void transpose_lanes(__m512i* rows) {
   }
 }
 
-// Where the pixels of a block go, one after the other.
+// Gives the addresses to which the pixels of a block go, one after the other.
 class PixelPointer {
  public:
   explicit PixelPointer(const ChannelBlock* b)

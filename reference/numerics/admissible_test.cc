@@ -229,7 +229,7 @@ TEST(FloatSet, HoldsEveryExpressionOutsideTheDomainAndOnlyThose) {
   }
 }
 
-// Where float32 may lose the multiplier, it is that of double.
+// Returns the multiplier that a tier forms: that of double where float32 may lose it.
 const FixedPoint& formed_for(Tier tier, const Requantization& p) {
   return tier == Tier::fixed_point_float32 && within_domain(p) ? kFromFloat32 : kFromDouble;
 }

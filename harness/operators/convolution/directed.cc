@@ -9,9 +9,9 @@
 namespace qconform::directed {
 namespace {
 
-constexpr std::int64_t kInt32Products = 33026;  // of 255 * 255 leave int32 (rule C17)
+constexpr std::int64_t kInt32Products = 33026;  // so many products of 255 * 255 leave int32 (rule C17)
 
-// Magnitudes up to `limit`, odd, of either sign.
+// Draws odd biases with magnitudes in [least, most | 1], of either sign.
 std::vector<std::int32_t> odd_biases(Rng& rng, std::int64_t channels, std::int64_t least, std::int64_t most) {
   std::vector<std::int32_t> values;
   for (std::int64_t m = 0; m < channels; ++m) {

@@ -34,7 +34,7 @@ struct Scales {
   float x = 1;
   float w = 1;
   float y = 1;
-  std::int64_t divisor = 1;  // of odd_divisor: x / y is 1 / divisor, and a power of two
+  std::int64_t divisor = 1;  // odd_divisor alone: x / y is 1 / divisor, and a power of two
 };
 
 float power(std::int64_t exponent) {

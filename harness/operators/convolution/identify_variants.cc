@@ -127,7 +127,7 @@ Variant saturating_sum() {
 }
 
 std::vector<Variant> qlinear_overflow_variants() {
-  // Where the bias is added in float32, that has replaced the reference's own stage.
+  // Adding the bias in float32 has replaced the reference's own stage.
   return {{"wrap32", "the sum wraps to int32", [](Stages& s) { s.set(stage::keep, wrap_sum); }},
           saturating_sum(),
           {"wide", "the sum has more than 32 bits",

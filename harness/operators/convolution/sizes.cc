@@ -24,19 +24,19 @@ enum class Extent : std::uint8_t {
   height,
   batch,
   whole_windows,     ///< images of which each is one window: a fully connected layer
-  pointwise_pixels,  ///< of a 1x1 convolution
+  pointwise_pixels,  ///< pixels of a 1x1 convolution
   kernel_width,
   kernel_height,
   dilation,
   stride,
-  pads,            ///< of a 3x3 kernel: left + 3 * right + 9 * top + 27 * bottom, each 0 to 2
-  depthwise_pads,  ///< likewise, one group for each channel
-  pointwise_pads,  ///< of a 1x1 kernel: left + 2 * right + 4 * top + 8 * bottom, each 0 or 1
+  pads,            ///< pads of a 3x3 kernel: left + 3 * right + 9 * top + 27 * bottom, each 0 to 2
+  depthwise_pads,  ///< as `pads`, with one group for each channel
+  pointwise_pads,  ///< pads of a 1x1 kernel: left + 2 * right + 4 * top + 8 * bottom, each 0 or 1
   wide_pad,        ///< before the last axis
   depthwise_kernel_width,
   depthwise_kernel_height,  ///< both beside a kernel of 3 along the other axes
-  edge,                     ///< of a small x under a kernel of 3: see set_edge()
-  depthwise_edge,           ///< likewise, one group for each channel
+  edge,                     ///< edges of a small x under a kernel of 3: see set_edge()
+  depthwise_edge,           ///< as `edge`, with one group for each channel
 };
 
 struct Size {
@@ -74,7 +74,7 @@ std::vector<std::int64_t> around_powers() {
   return values;
 }
 
-// Where signed and unsigned bytes end.
+// Sizes around the ends of signed and unsigned bytes.
 const std::vector<std::int64_t> kAroundBytes{127, 128, 129, 255, 256, 257};
 
 std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {

@@ -87,7 +87,7 @@ class LoweredOutput : public Lowered {
     if (values.any_value) return values;
     if (right.members.empty()) {
       const auto [lo, hi] = ends(right, i);
-      const bool is_zero = lo == 0 && hi == 0;  // of one sign or the other: they are equal numbers
+      const bool is_zero = lo == 0 && hi == 0;  // either sign: they are equal numbers
       values.either_zero = is_zero && !is_integer(output_type());
       values.ranges.push_back(
           {pattern_of(output_type(), is_zero ? 0 : lo), pattern_of(output_type(), is_zero ? 0 : hi)});

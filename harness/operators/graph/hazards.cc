@@ -262,7 +262,7 @@ bool is_int32(const Case& test_case, const std::string& name) {
 
 QuantizationsStated quantizations_of(const Case& test_case) {
   QuantizationsStated result;
-  std::map<std::string_view, std::string_view> scales;  // whose scale it is
+  std::map<std::string_view, std::string_view> scales;  // scale to the value that it scales
   for (const Node& node : test_case.nodes) {
     const bool is_dequantize = node.op_type == "DequantizeLinear";
     if (!is_dequantize && node.op_type != "QuantizeLinear") continue;

@@ -28,14 +28,14 @@ namespace graph = reference::graph;
 
 constexpr std::int64_t kOpsets[] = {10, 11, 13, 13, 13, 14, 17, 18, 19, 21, 21, 23, 24, 25};
 constexpr std::uint64_t kGraphBlock = 64;
-constexpr int kMantissaBits = 23;  // of random_float()
+constexpr int kMantissaBits = 23;  // the mantissa bits of random_float()
 
 /// A value that nodes can read.
 struct Wire {
   std::string name;
   ElementType type = undefined;
   Shape shape;
-  double scale = 1;  ///< of quantized data, where it is one number
+  double scale = 1;  ///< the scale of quantized data, where it is one number
 };
 
 std::int64_t half_bits(float power) {

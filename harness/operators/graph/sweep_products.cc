@@ -115,7 +115,7 @@ bool is_wide(std::uint8_t type) {
   return kTypes[type] == uint16 || kTypes[type] == int16;
 }
 
-// Where many roundings and fine steps of y would leave several answers.
+// Returns whether many roundings and fine steps of y would leave several answers.
 bool is_long_and_wide(const Row& r) {
   return is_wide(r[kYType]) && kSizes[r[kTerms]] > 4;
 }

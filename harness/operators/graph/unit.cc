@@ -36,7 +36,7 @@ Tensor draw_data(Rng& rng, ElementType type, const Shape& shape) {
   return tensor;
 }
 
-// Where an element is its zero point, the number beside it.
+// Replaces each element that is its zero point by the number beside it.
 void leave_zero(Tensor& tensor, std::int64_t zero_point) {
   const int bits = qconform::bits_of(tensor.type);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {

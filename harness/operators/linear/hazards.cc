@@ -208,7 +208,7 @@ class DequantizeHazards {
   const reference::DequantizeLinear& node_;
   HazardCounts& counts_;
   FloatOutput output_{node_.y_type};
-  double half_range_ = 0;  ///< of an integer x; 0 for float x
+  double half_range_ = 0;  ///< half the range of an integer x; 0 for float x
   bool is_float32_;
 };
 

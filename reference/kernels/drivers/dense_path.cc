@@ -188,7 +188,7 @@ class DenseRun {
   const ConvolutionMicroKernels& micro_kernels_;
   const PackedWeights& weights_;
   std::int64_t groups_;
-  std::int64_t tap_bytes_;  // of x
+  std::int64_t tap_bytes_;  // bytes of x
   StripTiles tiles_;
   PaddingSplit split_;
   std::vector<PanelProduct> products_;
