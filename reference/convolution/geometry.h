@@ -17,8 +17,8 @@ struct ConvolutionAttributes {
   std::string auto_pad = "NOTSET";  ///< NOTSET, SAME_UPPER, SAME_LOWER or VALID
   std::int64_t group = 1;
   std::optional<std::vector<std::int64_t>> kernel_shape;  ///< one value per spatial dimension
-  std::optional<std::vector<std::int64_t>> strides;       ///< likewise; all 1 when absent
-  std::optional<std::vector<std::int64_t>> dilations;     ///< likewise; all 1 when absent
+  std::optional<std::vector<std::int64_t>> strides;       ///< one value per spatial dimension; all 1 when absent
+  std::optional<std::vector<std::int64_t>> dilations;     ///< one value per spatial dimension; all 1 when absent
   std::optional<std::vector<std::int64_t>> pads;          ///< begins of all dimensions, then ends; all 0 when absent
 };
 

@@ -60,7 +60,7 @@ struct Extreme {
 /// Pad, Expand, Gather, Split (a step for each output), Identity, DepthToSpace, nearest Resize.
 struct Move {
   std::vector<std::int32_t> operand;  ///< by output element; empty: 0 everywhere
-  std::vector<std::int64_t> index;    ///< likewise; empty: i
+  std::vector<std::int64_t> index;    ///< by output element; empty: i
 };
 
 enum class Function : std::uint8_t {

@@ -306,7 +306,7 @@ TEST_P(KernelSets, DecideNearTiesBeyondDoublePrecision) {
   for (const NearTie& t : {NearTie{160465489, 5139, 174763, 0x1p+58F, 1},      // 1/2 + 2^-58
                            NearTie{-160465489, 5139, 174763, 0x1p+58F, -1},    // and its negative
                            NearTie{(1 << 30) - 1, 39975, 80581, 0x1p+61F, 1},  // 3/2 - 3 * 2^-61
-                           NearTie{(1 << 30) + 1, 98301, 32769, 0x1p+61F, 1},  // the same, other factors
+                           NearTie{(1 << 30) + 1, 98301, 32769, 0x1p+61F, 1},  // 3/2 - 3 * 2^-61 by other factors
                            NearTie{-(1 << 30) + 1, 39975, 80581, 0x1p+61F, -1}}) {
     QLinearConv node;
     node.operands = plain_operands(0, 8, 3, 1);

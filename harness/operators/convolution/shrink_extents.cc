@@ -79,7 +79,7 @@ class ConvolutionExtents {
       cut_output_channels(c, all_outputs, expand_blocks(keep, outputs, all_outputs));
       set_attribute(c, "group", static_cast<std::int64_t>(keep.size()));
     });
-    // Likewise, but all output channels stay: they are what some kernels work on at once.
+    // Takes groups away but keeps all output channels: they are what some kernels work on at once.
     add("group of all output channels", groups, channel < 0 ? -1 : channel / outputs,
         [=](Case& c, const Indices& keep) {
           const auto left = static_cast<std::int64_t>(keep.size());
