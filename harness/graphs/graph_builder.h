@@ -20,14 +20,14 @@ class GraphBuilder {
   /// Adds a node and returns the name of its output. "" is an omitted input. Nodes of other domains have version 1.
   std::string node(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes = {},
                    std::string domain = {});
-  /// The same of a node of several outputs.
+  /// Adds a node of several outputs and returns their names.
   std::vector<std::string> nodes(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
                                  std::vector<Attribute> attributes = {}, std::string domain = {});
 
   [[nodiscard]] std::int64_t opset_version() const { return opset_version_; }
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
   [[nodiscard]] std::size_t tensor_count() const { return fed_.size() + held_.size(); }
-  /// Takes back what was added since the counts were these.
+  /// Takes back the nodes and initializers that were added since the counts were these.
   void keep(std::size_t nodes, std::size_t held);
   [[nodiscard]] std::size_t held_count() const { return held_.size(); }
 

@@ -19,7 +19,7 @@ struct GrowingGraph::State {
   struct Entry {
     enum class Kind : std::uint8_t { fed, held, node };
     Kind kind;
-    std::string name;  // of the tensor, or of the node's first output
+    std::string name;  // the tensor's name, or that of the node's first output
     lowering::GraphBuilder::Mark before;
   };
 

@@ -23,10 +23,11 @@ class GrowingGraph {
   /// may come back for another value. False where the graph is out of contract, or has latitude.
   [[nodiscard]] bool follow(const GraphBuilder& builder);
 
-  // Of a value that a node computes; follow() has returned true. Nothing where it has integers beyond 2^53.
+  // Both take a value that a node computes, once follow() has returned true, and return nothing where it has integers
+  // beyond 2^53.
 
   [[nodiscard]] std::optional<reference::graph::Shape> shape_of(const std::string& name) const;
-  /// What lower_graph() and bounds_of() say of it.
+  /// Returns the bounds that lower_graph() and bounds_of() give the value.
   [[nodiscard]] std::optional<reference::graph::Bounds> bounds_of(const std::string& name,
                                                                   reference::graph::Reading reading);
 

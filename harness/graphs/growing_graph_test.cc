@@ -42,7 +42,7 @@ class Writer {
   std::map<std::string, std::string> names_;
 };
 
-// What a graph is that is lowered as a whole.
+// Expects the shape and bounds that the graph has when it is lowered as a whole.
 void expect_the_same(GrowingGraph& growing, const GraphBuilder& builder, const std::string& name) {
   const Case so_far = builder.build({name});
   reference::Contract contract;
@@ -71,7 +71,7 @@ TEST(GrowingGraph, SaysWhatLoweringTheWholeSays) {
     for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
       const std::string name = writer.add(node).front();
       expect_the_same(growing, writer.builder, name);
-      // What is taken back leaves nothing behind: a scale that ends the exact lane, and a node out of contract.
+      // Nodes that are taken back leave nothing behind: a scale that ends the exact lane, and a node out of contract.
       const std::size_t nodes = writer.builder.node_count();
       const std::size_t held = writer.builder.held_count();
       const std::string other = writer.builder.initializer(make::float32(0.3F));

@@ -142,7 +142,7 @@ TEST(IntegerProducts, ZerosLeaveTheirScaleOpen) {
             VerdictKind::wrong);
 }
 
-// Of 4 bits, the low ones first, less 8: row 0 is 1, 2, 0 ..., row 1 is -8, 7, 0 ...
+// Weights have 4 bits, the low ones first, less 8: row 0 is 1, 2, 0 ..., row 1 is -8, 7, 0 ...
 TEST(IntegerProducts, MatMulNBitsUnpacksLowBitsFirst) {
   std::vector<float> a(16, 0);
   a[0] = 1;

@@ -191,7 +191,7 @@ List padded_positions(std::int64_t extent, std::int64_t begin, std::int64_t end,
   return positions;
 }
 
-// What stands in the padding: nothing for 0.
+// Returns the value that stands in the padding: none for 0; nothing, with a remark, where it cannot be.
 std::optional<std::optional<ValueId>> read_padding(const NodeLowering& node) {
   if (node.has(2)) {
     if (elements_of(node.shape(2)) == 1) return node.id(2);

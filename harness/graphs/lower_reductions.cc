@@ -14,7 +14,7 @@ enum class Reduction { sum, mean, max, min };
 
 struct ReducedAxes {
   std::vector<bool> reduced;
-  Shape shape;              // of the output
+  Shape shape;              // the output's shape
   std::int64_t length = 1;  // elements that become one
 };
 

@@ -178,7 +178,7 @@ struct Tap {
   double weight;
 };
 
-// Of each output position of an axis, one or two.
+// Returns the taps of each output position of an axis, one or two.
 std::optional<std::vector<std::vector<Tap>>> linear_taps(const NodeLowering& node, Coordinates coordinates,
                                                          const ResizedAxis& axis) {
   std::vector<std::vector<Tap>> taps;

@@ -11,7 +11,7 @@ namespace {
 using namespace reference::graph;
 using List = std::vector<std::int64_t>;
 
-// What -1 stands for: what is left of `elements` by the other dimensions.
+// Replaces a dimension of -1 by `elements` divided by the other dimensions.
 bool infer_dimension(const NodeLowering& node, std::int64_t elements, Shape& shape) {
   const auto open = std::find(shape.begin(), shape.end(), -1);
   std::int64_t others = 1;

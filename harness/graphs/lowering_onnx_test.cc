@@ -57,7 +57,7 @@ std::map<std::string, int> attributes_of(const NodeOperator& known) {
   return result;
 }
 
-// Of the kinds that a case can hold.
+// Returns a schema's attributes of the kinds that a case can hold.
 std::map<std::string, int> attributes_of(const onnx::OpSchema& schema) {
   std::map<std::string, int> result;
   for (const auto& [name, attribute] : schema.attributes()) {
@@ -140,7 +140,7 @@ void compare(const Case& test_case, Count& count) {
   ASSERT_EQ(program.has_value(), contract.holds());
   const Inferred theirs = infer(test_case);
   if (!program) {
-    // What we leave aside it may accept, and kernels larger than their input (C6).
+    // ONNX may accept nodes that we leave aside, and kernels larger than their input (C6).
     const bool may_accept = contract.violation->rule == "limit" || contract.violation->rule == "C6";
     EXPECT_TRUE(may_accept || !theirs.error.empty()) << contract.violation->text();
     return;

@@ -1,4 +1,5 @@
-// What lowering one node of a graph needs: its operands and attributes, and the program that it adds steps to.
+// A NodeLowering has all that lowering one node of a graph needs: its operands and attributes, and the program that it
+// adds steps to.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,9 @@ class GraphBuilder {
   /// Takes in the case's tensors. Both are referred to.
   GraphBuilder(const Case& test_case, reference::Contract& contract);
 
-  /// False, with a remark, where the tensors alone are too many.
+  /// Takes in all tensors of the case. False, with a remark, where the tensors alone are too many.
   [[nodiscard]] bool read_tensors();
-  /// The same of one tensor of the case.
+  /// Takes in one tensor of the case. False, with a remark, where it makes them too many or cannot be held.
   [[nodiscard]] bool read_tensor(std::size_t input);
   [[nodiscard]] bool name_outputs();
   [[nodiscard]] GraphProgram take() { return std::move(out_); }
@@ -54,7 +55,7 @@ class GraphBuilder {
  private:
   friend class NodeLowering;
 
-  // What is known of a value beside what its program says.
+  // Holds the facts about a value that its program does not say.
   struct Facts {
     const Tensor* stated = nullptr;  // null: computed
     std::optional<std::size_t> step;
@@ -71,7 +72,7 @@ class GraphBuilder {
   GraphProgram out_;
   std::vector<Facts> facts_;
   std::unordered_map<std::string_view, ValueId> ids_;
-  std::deque<Tensor> constants_;  // of Constant nodes
+  std::deque<Tensor> constants_;  // the tensors of Constant nodes
   std::int64_t elements_ = 0;
 };
 
@@ -133,9 +134,9 @@ class NodeLowering {
   /// `value` as an axis of `rank`, counted from the end where negative (latitude before opset 11); in [0, rank).
   [[nodiscard]] std::optional<std::size_t> axis(std::int64_t value, std::size_t rank, std::string_view name) const;
 
-  /// The number of elements, all within the limit; to be asked before anything of that size is made.
+  /// Returns the number of elements of a shape, all within the limit; to be asked before anything of that size is made.
   [[nodiscard]] std::optional<std::size_t> claim(const Shape& shape) const;
-  /// The same for lists of taps.
+  /// Claims a list of `count` taps; false, with a remark, beyond the limit. To be asked before the list is made.
   [[nodiscard]] bool claim_taps(std::int64_t count) const;
 
   /// Adds a step for output `output` of the node, with the type of input 0 unless stated.
@@ -150,25 +151,25 @@ class NodeLowering {
                                                ElementType type) const {
     return add_inner({std::move(what), std::move(operands), 0, index_}, shape, type);
   }
-  /// Moves input 0 there: element i is element index[i].
+  /// Moves input 0 to an output: element i is element index[i].
   bool emit_move(Shape shape, std::vector<std::int64_t> index, std::size_t output = 0) const;
-  /// The same elements under another shape.
+  /// Gives output 0 the elements of input 0 under another shape.
   bool emit_same(Shape shape) const {
     return claim(shape) && emit(reference::graph::Move{}, {id(0)}, std::move(shape));
   }
 
   /// A value that the program states beside the case's.
   [[nodiscard]] ValueId add_stated(ElementType type, Shape shape, std::vector<double> elements) const;
-  /// Output 0 is this tensor: a Constant.
+  /// Gives output 0 this tensor: a Constant.
   bool emit_constant(Tensor tensor) const;
-  /// Which tensor states output 0 is what states input 0: an Identity.
+  /// Lets the tensor that states input 0 state output 0: an Identity.
   void keep_stated() const;
 
-  /// The step rounds whatever its numbers are: the program has no exact lane.
+  /// Notes that the step rounds whatever its numbers are: the program has no exact lane.
   void rounds() const { builder_.out_.program.may_be_exact = false; }
-  /// It rounds unless this factor is a power of two within the domain of scales, or its negative.
+  /// Notes that the step rounds, unless this factor is a power of two within the domain of scales, or its negative.
   void multiplies_by(double factor) const;
-  /// The same of a scale, which must be positive.
+  /// Notes that the step rounds, unless every scale is a power of two within the domain of scales and positive.
   void scales_by(const std::vector<double>& scales) const;
   void leaves_value_open() const { builder_.out_.value_is_open = true; }
   /// The scale by which element `index` of a value was dequantized, if only movement lies between; otherwise 0.
@@ -196,10 +197,11 @@ class NodeLowering {
 /// offset + the sum of digit * stride.
 [[nodiscard]] std::vector<std::int64_t> strided(const Shape& shape, const std::vector<std::int64_t>& strides,
                                                 std::int64_t offset = 0);
-/// Of a tensor of shape `from`, the elements at positions[axis][digit]; -1 where one of these is.
+/// Returns the indices in a tensor of shape `from` of the elements at positions[axis][digit]; -1 where one of these is.
 [[nodiscard]] std::vector<std::int64_t> gathered(const Shape& from,
                                                  const std::vector<std::vector<std::int64_t>>& positions);
-/// The elements of a tensor of shape `from` that those of `shape` are broadcast from; empty where that is i itself.
+/// Returns, for each element of `shape`, the element of a tensor of shape `from` that it is broadcast from; empty where
+/// each has the same index.
 [[nodiscard]] std::vector<std::int64_t> broadcast_index(const Shape& from, const Shape& shape);
 /// NumPy's common shape; nullopt where there is none.
 [[nodiscard]] std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);

@@ -13,14 +13,14 @@ namespace qconform::lowering {
 
 inline constexpr std::size_t kFloatAttribute = 1;
 inline constexpr std::size_t kFloatsAttribute = 4;
-inline constexpr std::size_t kAnyNumber = 64;  ///< of inputs or outputs: limits::kInputs
+inline constexpr std::size_t kAnyNumber = 64;  ///< any number of inputs or outputs: limits::kInputs
 
 struct NodeOperator {
   std::string_view name;
   std::int64_t since;  ///< the opset that brought this version; the first one here is in force at opset 10
   std::size_t least_inputs;
   std::size_t most_inputs;
-  TypeSet types;  ///< of input 0, and of all others in `like_first`
+  TypeSet types;  ///< the types of input 0, and of all others in `like_first`
   std::span<const AttributeSignature> attributes;
   /// Its inputs and attributes are right in number and type.
   bool (*lower)(const NodeLowering& node);
@@ -47,17 +47,17 @@ struct NodeOperator {
 [[nodiscard]] std::span<const NodeOperator> quantization_nodes();
 [[nodiscard]] std::span<const NodeOperator> integer_product_nodes();
 
-/// All of these.
+/// Returns the operators of all the lists above.
 [[nodiscard]] std::span<const std::span<const NodeOperator>> all_node_operators();
-/// a . b, as MatMul has it.
+/// The product a . b, as MatMul has it.
 struct MatrixProduct {
   reference::graph::MatrixTaps taps;
   Shape shape;
 };
-/// Of operands of these shapes; nothing, with a remark, where they do not fit or are too large.
+/// Returns the product of operands of these shapes; nothing, with a remark, where they do not fit or are too large.
 [[nodiscard]] std::optional<MatrixProduct> matrix_product(const NodeLowering& node, Shape a, Shape b);
 
-/// The version that is in force; null where there is none.
+/// Returns the version of an operator that is in force; null where there is none.
 [[nodiscard]] const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version,
                                                      std::string_view domain = {});
 

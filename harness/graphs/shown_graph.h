@@ -8,10 +8,10 @@
 
 namespace qconform {
 
-/// Of a case of several nodes, whatever is expected of it.
+/// Shows a case of several nodes as a graph, whatever is expected of it.
 [[nodiscard]] CaseGraph shown_graph(const Case& test_case);
 
-/// A tensor of such a graph; of few elements with its data.
+/// Shows a tensor of such a graph, with its data where it has few elements.
 [[nodiscard]] CaseGraph::Value shown_value(const std::string& name, const Tensor& tensor);
 
 }  // namespace qconform

@@ -6,10 +6,11 @@
 
 namespace qconform {
 
-/// Of one node: no names. Of several: every tensor of the case and every output of a node has a name of its own, which
-/// does not begin with "qconform."; a node reads what the case has or a node before it computes; the outputs of the
-/// graph are computed, each named once; the nodes of a domain have one opset version; at most limits.h allows. The
-/// answers recorded are none, or one for each output. Errors name the field, the value, and rule "graph" or "limit".
+/// Checks the names of a case. A case of one node has none. In a case of several nodes, every tensor of the case and
+/// every output of a node has a name of its own, which does not begin with "qconform."; a node reads tensors of the
+/// case and outputs of nodes before it; the outputs of the graph are computed, each named once; the nodes of a domain
+/// have one opset version; at most limits.h allows. The answers recorded are none, or one for each output. Errors name
+/// the field, the value, and rule "graph" or "limit".
 [[nodiscard]] Result<void> check_wiring(const Case& test_case);
 
 }  // namespace qconform

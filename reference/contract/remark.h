@@ -1,5 +1,5 @@
-// What is said about a description of an operator: where it leaves the contract, and where the
-// specification leaves the answer open.
+// A remark says where the description of an operator leaves the contract, or where the specification leaves the answer
+// open.
 #pragma once
 
 #include <optional>

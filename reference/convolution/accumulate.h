@@ -30,7 +30,8 @@ struct ConvolutionOperands {
 void accumulate(const ConvolutionOperands& operands, std::span<const std::byte> x, std::span<const std::byte> w,
                 std::span<std::int64_t> sums);
 
-/// Writes the sum of the magnitudes of the bias and of every product: S of tier D (numerics/admissible.h).
+/// Writes the magnitudes of all products and of the bias, added up for every output element, in the order of y: S of
+/// tier D (numerics/admissible.h).
 void accumulate_magnitudes(const ConvolutionOperands& operands, std::span<const std::byte> x,
                            std::span<const std::byte> w, std::span<std::int64_t> sums);
 

@@ -1,5 +1,5 @@
-// Where a convolution's windows lie: output shape, padding, auto_pad. Shared by QLinearConv and
-// ConvInteger, which have the same attributes (rules C2, C3, C5-C10).
+// Decides how a convolution's windows lie: output shape, padding, auto_pad. Shared by QLinearConv and ConvInteger,
+// which have the same attributes (rules C2, C3, C5-C10).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct ConvolutionAttributes {
   std::string auto_pad = "NOTSET";  ///< NOTSET, SAME_UPPER, SAME_LOWER or VALID
   std::int64_t group = 1;
   std::optional<std::vector<std::int64_t>> kernel_shape;  ///< one value per spatial dimension
-  std::optional<std::vector<std::int64_t>> strides;       ///< likewise; all 1 when absent
-  std::optional<std::vector<std::int64_t>> dilations;     ///< likewise; all 1 when absent
+  std::optional<std::vector<std::int64_t>> strides;       ///< one value per spatial dimension; all 1 when absent
+  std::optional<std::vector<std::int64_t>> dilations;     ///< one value per spatial dimension; all 1 when absent
   std::optional<std::vector<std::int64_t>> pads;          ///< begins of all dimensions, then ends; all 0 when absent
 };
 
@@ -39,7 +39,7 @@ struct SpatialAxis {
 
   /// Distance from the first to just behind the last tap.
   [[nodiscard]] std::int64_t kernel_extent() const { return (kernel - 1) * dilation + 1; }
-  /// Of the window of an output `position`, the taps that lie inside the input.
+  /// Returns the taps of the window of output `position` that lie inside the input.
   [[nodiscard]] TapRange taps_inside(std::int64_t position) const;
 };
 
@@ -65,7 +65,7 @@ struct ConvolutionGeometry {
 /// No attribute value and no element count may exceed these; a larger one violates rule "limit".
 inline constexpr std::int64_t kMaxAttributeValue = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 30;
-/// Of the output, for which the reference holds a 64-bit sum each.
+/// Bounds the elements of the output: the reference holds a 64-bit sum for each.
 inline constexpr std::int64_t kMaxOutputElements = std::int64_t{1} << 27;
 
 /// Decides the geometry. Shapes have no negative dimension. What is out of contract or left open is

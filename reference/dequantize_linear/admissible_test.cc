@@ -240,16 +240,16 @@ TEST(AdmissibleDequantize, AZeroPointOfInt32IsSubtractedInSomeWidth) {
 }
 
 TEST(AdmissibleDequantize, AZeroPointOfFloat8Counts) {
-  constexpr std::uint64_t kTwo = 0x40;  // of e4m3fn
+  constexpr std::uint64_t kTwo = 0x40;  // 2 in e4m3fn
   EXPECT_EQ(members(set_for(Element::float8e4m3fn, kTwo, 0.5, 1.5)), std::set{bits(0.25F)});
   EXPECT_TRUE(set_for(Element::float8e4m3fn, kTwo, 0.5, std::nan("")).contains(0x7FC00000));
-  constexpr std::uint64_t kInfinite = 0x7C;  // of e5m2
+  constexpr std::uint64_t kInfinite = 0x7C;  // infinity in e5m2
   EXPECT_TRUE(set_for(Element::float8e5m2, kInfinite, 1, kInfinity).contains(0x7FC00000)) << "infinity less infinity";
 }
 
 // 57344 - 2^-16 has 32 bits: the product is that of the exact difference, or of the one that float32 holds.
 TEST(AdmissibleDequantize, ADifferenceOfFloat8MayNotFitFloat32) {
-  constexpr std::uint64_t kLargest = 0x7B;  // of e5m2
+  constexpr std::uint64_t kLargest = 0x7B;  // the largest number of e5m2
   const DequantizeLinear node = node_of(kPlain, Element::float8e5m2, static_cast<double>(0.1F), 0x1p-16);
   const AdmissibleBits set = admissible_dequantize(node, kLargest, 0, Latitude::onnx);
   EXPECT_EQ(set.members().front(), reference_output(node, kLargest));

@@ -22,7 +22,7 @@ struct DequantizeLinear {
   Element y_type = Element::float32;      ///< float32, float16 or bfloat16
   int version = 13;                       ///< the operator's version
   std::vector<double> x_scale;            ///< one per parameter of the layout, exact
-  std::vector<double> x_zero_point;       ///< likewise, values of x_type
+  std::vector<double> x_zero_point;       ///< one per parameter of the layout, values of x_type
 };
 
 /// The reference. x holds layout.elements() values of x_type (little endian, packed as ONNX packs

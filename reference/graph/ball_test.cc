@@ -164,7 +164,7 @@ TEST(GraphBalls, CountTheRoundingsOfBothFactors) {
   }
 }
 
-// Of a unit without a bias, fused-q31 adds what tier Q31 of QLinearConv has, and nothing else.
+// fused-q31 adds to a unit without a bias the numbers that tier Q31 of QLinearConv has, and nothing else.
 TEST(GraphBalls, FixedPointIsThatOfTheSingleOperator) {
   Random random(18);
   int wider = 0;

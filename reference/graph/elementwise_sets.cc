@@ -91,8 +91,8 @@ double gelu_by_tanh(double x) {
   return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
 
-// Of a function that rises: its ends, with the slack of bounded functions in floats, 4 units in the last place and
-// 4 * 2^-bits. The doubles of the C library are far closer.
+// Encloses the results of a function that rises: those at the ends of x, with the slack of bounded functions in floats,
+// 4 units in the last place and 4 * 2^-bits. The doubles of the C library are far closer.
 template <typename Real>
 Interval around(Interval x, int bits, Real real) {
   const auto slack = [&](double value) { return 4 * std::ldexp(1, -bits) * std::max(1.0, std::fabs(value) * 2); };
@@ -189,7 +189,7 @@ bool is_open_anywhere(const StepView& view, const Operands& of, std::size_t i) {
   return false;
 }
 
-// Of Add, Sub and Mul.
+// Returns the unit (Spread) of the result of an Add, Sub or Mul; nothing where an operand has none.
 std::optional<int> linear_unit(const Elementwise& step, const StepView& view) {
   const std::optional<int> a = view.operands[0]->unit;
   const std::optional<int> b = view.operands[1]->unit;
@@ -221,7 +221,8 @@ Spread linear(const Elementwise& step, const StepView& view, const Operands& of)
   return y;
 }
 
-// Of those that select: the operands' own, and the bounds'.
+// Returns the unit (Spread) of the result of a function that selects: the finest of the operands' units and the
+// bounds'.
 std::optional<int> unit_behind(const Elementwise& step, const StepView& view) {
   if (!view.program.may_be_exact) return std::nullopt;
   std::optional<int> unit = 1024;

@@ -10,7 +10,7 @@ namespace qconform::reference::graph {
 /// Numbers below may be flushed to zero: the smallest normal one of float32.
 inline constexpr double kSmallestKept = 0x1p-126;
 
-/// What a step sees: its operands' spreads, in their order, and how it is to be read.
+/// Holds a step to be evaluated: its operands' spreads, in their order, and the reading.
 struct StepView {
   const Program& program;
   const Step& step;
@@ -19,7 +19,7 @@ struct StepView {
 
   [[nodiscard]] const Value& result() const { return program.values[step.result]; }
   [[nodiscard]] const Value& value(std::size_t operand) const { return program.values[step.operands[operand]]; }
-  /// Of the result's type.
+  /// Returns the bits of precision of the result's type.
   [[nodiscard]] int bits() const { return precision_of(result().type); }
   /// An operand's element with the roundings of its chain.
   [[nodiscard]] Interval ends(std::size_t operand, std::size_t i) const {
@@ -60,9 +60,11 @@ struct StepView {
 [[nodiscard]] Interval dynamic_scale(Interval largest, Interval least, const StepView& view);
 [[nodiscard]] Interval rounded_and_saturated(Interval quotient, Interval zero_point, Element type);
 
-/// The last operand of a sum, its bias, with what integer kernels make of a stated float: a multiple of sx * sw.
+/// Returns the last operand of a sum, its bias, with the numbers that integer kernels make of a stated float: multiples
+/// of sx * sw.
 [[nodiscard]] Spread with_fused_bias(const WeightedSum& sum, const StepView& view);
-/// The same of operand `bias` of an Add behind a sum.
+/// Returns operand `bias` of an Add behind a sum, with the numbers that integer kernels make of a stated float:
+/// multiples of sx * sw.
 [[nodiscard]] Spread with_fused_bias(const Elementwise& add, const StepView& view, std::size_t bias);
 /// By element of a Q: how far the shifts of an integer multiplier move the quotient, beside the multiplier's own error;
 /// negative where it does not round a sum of products of dequantized values.

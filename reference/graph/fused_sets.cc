@@ -1,5 +1,5 @@
-// What integer kernels do with a unit of DequantizeLinear, a sum of products and QuantizeLinear: the profiles
-// fused-int8 and fused-q31.
+// Profiles fused-int8 and fused-q31 take the answers that integer kernels give for a unit of DequantizeLinear, a sum of
+// products and QuantizeLinear.
 #include "reference/graph/evaluation.h"
 #include "reference/graph/fused_units.h"
 

@@ -60,7 +60,8 @@ std::optional<std::vector<SpatialAxis>> spread_axes(const ConvolutionGeometry& g
   return axes;
 }
 
-// Where a position of the spread-out data comes from within one channel; -1 between and beside the data.
+// Returns the position within one channel of x that a position of the spread-out data comes from; -1 between and beside
+// the data.
 std::int64_t spread_from(const ConvolutionGeometry& geometry, const std::vector<std::int64_t>& at) {
   std::int64_t from = 0;
   for (std::size_t d = 0; d < at.size(); ++d) {
@@ -210,7 +211,8 @@ class Units {
     if (producer_[value] == kNoStep) return nullptr;
     return std::get_if<Dequantize>(&program_.steps[producer_[value]].what);
   }
-  // What a DequantizeLinear reads, which goes with the unit if nothing else needs it.
+  // Returns the value that the DequantizeLinear of `value` reads. That node goes with the unit if nothing else needs
+  // it.
   [[nodiscard]] ValueId source(ValueId value, FusedUnit& unit) const {
     if (readers_[value] == 1) unit.nodes.push_back(program_.steps[producer_[value]].node);
     return program_.steps[producer_[value]].operands[0];

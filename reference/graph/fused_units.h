@@ -41,7 +41,7 @@ struct FusedUnit {
   QLinearConv convolution;         ///< a product of matrices is one of 1x1, with the rows as batch
   std::vector<std::byte> w;        ///< as the convolution reads them
   std::vector<Clamp> clamps;       ///< in the order of the activations
-  std::vector<std::size_t> nodes;  ///< of the graph, that nothing but the unit reads, in their order
+  std::vector<std::size_t> nodes;  ///< nodes of the graph that nothing but the unit reads, in their order
 };
 
 /// The units of a program for which that is right: one positive scale within the domain for x and y, weights that are

@@ -17,7 +17,7 @@ class GrowingBounds {
   GrowingBounds(const GrowingBounds&) = delete;
   GrowingBounds& operator=(const GrowingBounds&) = delete;
 
-  /// Of one value; `program` is that of the call before with values and steps added at its end.
+  /// Returns the bounds of one value; `program` is that of the call before with values and steps added at its end.
   [[nodiscard]] Bounds of(const Program& program, ValueId value);
   /// Forgets all but the first values and steps.
   void cut(std::size_t values, std::size_t steps);

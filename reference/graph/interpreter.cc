@@ -273,7 +273,7 @@ class Interpreter {
     return best;
   }
 
-  // What rounds nothing, and is the same in every type.
+  // Returns whether a function rounds nothing and is the same in every type.
   static bool is_exact(Function function) {
     return function == Function::neg || function == Function::abs || function == Function::relu ||
            function == Function::clip;
@@ -384,7 +384,7 @@ class Interpreter {
   const Program& program_;
   const Arithmetic& arithmetic_;
   std::vector<Elements> values_;
-  // Of the step under way.
+  // The step under way, with the type of its result and the number of its elements.
   const Step* step_ = nullptr;
   Element type_ = Element::none;
   std::size_t count_ = 0;

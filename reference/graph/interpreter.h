@@ -1,7 +1,7 @@
 // A program computed as it is written: one operation after the other, each rounded to its type.
 //
-// Of the many right ways to do so, Arithmetic names one. It shares no rule with sets.h but QuantizeLinear's and
-// DequantizeLinear's, so that each of its answers must lie in the sets, and a set that lacks one is wrong.
+// Arithmetic names one of the many right ways to do so. The interpreter shares no rule with sets.h but QuantizeLinear's
+// and DequantizeLinear's, so that each of its answers must lie in the sets, and a set that lacks one is wrong.
 #pragma once
 
 #include <functional>
@@ -32,10 +32,11 @@ struct Arithmetic {
 /// QuantizeLinear makes of it what reference::quantize_linear() does.
 [[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic);
 
-/// What stands in for a step: its result's elements, from the values so far.
+/// Computes the elements of a step's result in place of the step, from the values so far.
 using StepResult = std::function<std::vector<double>(const std::vector<std::vector<double>>& values)>;
 
-/// The same with other results for some steps: one entry for each step, an empty function where it is as written.
+/// Computes a program with other results for some steps: `instead` has one entry for each step, an empty function where
+/// the step is as written.
 [[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic,
                                                          std::span<const StepResult> instead);
 

@@ -60,7 +60,7 @@ struct Extreme {
 /// Pad, Expand, Gather, Split (a step for each output), Identity, DepthToSpace, nearest Resize.
 struct Move {
   std::vector<std::int32_t> operand;  ///< by output element; empty: 0 everywhere
-  std::vector<std::int64_t> index;    ///< likewise; empty: i
+  std::vector<std::int64_t> index;    ///< by output element; empty: i
 };
 
 enum class Function : std::uint8_t {
@@ -108,7 +108,7 @@ struct ArgMax {
   std::int64_t length = 1;
   std::int64_t inner = 1;
   bool smallest = false;           ///< ArgMin
-  bool select_last_index = false;  ///< of equal ones
+  bool select_last_index = false;  ///< the last of equal elements
 };
 
 /// y[i] = clamp(rne(x[i] * sa * sb / sy) + zero point): QLinearMatMul behind its exact sum.
@@ -123,14 +123,14 @@ struct TopK {
   std::int64_t k = 1;
   bool smallest = false;
   bool sorted = true;    ///< the largest first, of equal ones the lower index; otherwise in any order
-  bool indices = false;  ///< of type int64, in place of the elements
+  bool indices = false;  ///< indices of type int64, in place of the elements
 };
 
 struct Step {
   std::variant<Quantize, Dequantize, WeightedSum, Extreme, Move, Elementwise, Softmax, ArgMax, Requantize, TopK> what;
   std::vector<ValueId> operands;
   ValueId result = 0;
-  std::size_t node = 0;  ///< of the graph
+  std::size_t node = 0;  ///< its number in the graph
 };
 
 struct Program {

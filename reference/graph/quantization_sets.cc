@@ -52,7 +52,8 @@ Interval integers(Interval quotient, std::int32_t zero_point, IntegerRange range
   return {clamped(quotient.lo), clamped(quotient.hi)};
 }
 
-// The same of an integer multiplier, whose shifts move the quotient by up to `error`; ties go either way.
+// Returns rounded quotient + zero point, saturated, as an integer multiplier gives it: its shifts move the quotient by
+// up to `error`, and ties go either way.
 Interval fixed_point_integers(Interval quotient, double error, std::int32_t zero_point, IntegerRange range) {
   constexpr double kMultiplier = 0x1p-31 + 0x1p-50;
   const double lo = quotient.lo - std::fabs(quotient.lo) * kMultiplier - error;

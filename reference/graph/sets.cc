@@ -99,7 +99,7 @@ std::optional<int> finest_unit(std::span<const double> values) {
 
 namespace {
 
-// Of the values and steps so far.
+// Holds the spreads of the values so far, and how many steps have been evaluated.
 struct Evaluation {
   std::vector<Spread> spreads{};
   std::size_t steps = 0;
@@ -145,7 +145,7 @@ std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Ans
 
 struct GrowingBounds::State {
   Reading reading;
-  bool may_be_exact = true;  // of the program at the last call: spreads depend on it
+  bool may_be_exact = true;  // the program's at the last call: spreads depend on it
   Evaluation evaluation{};
 };
 

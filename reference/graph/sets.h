@@ -38,7 +38,8 @@ struct Bounds {
   /// Between lo[i] and hi[i], rounded to the value's type. Both infinite: any value is right, NaN too.
   std::vector<double> lo;
   std::vector<double> hi;
-  /// Of ArgMax: the right indices, by element, ascending; `lo` and `hi` are the first and the last. Empty elsewhere.
+  /// Holds the right indices of an ArgMax or a TopK, by element, ascending; `lo` and `hi` are the first and the last.
+  /// Empty for other values.
   std::vector<std::vector<std::int64_t>> members = {};
 
   [[nodiscard]] bool is_open(std::size_t i) const {
@@ -46,12 +47,12 @@ struct Bounds {
   }
 };
 
-/// Exact numbers of values that a backend answered: what is computed from these values is right where it follows from
-/// these numbers. What moves them, an output of the graph, has the values' own sets.
+/// Exact numbers of values that a backend answered: a number computed from these values is right where it follows from
+/// these numbers. A step that only moves them, to an output of the graph, has the values' own sets.
 using Answers = std::map<ValueId, std::vector<double>>;
 
-/// Of every value of the program, in their order. Values of a float type have real ends: an element is right where it
-/// lies between their roundings.
+/// Returns the bounds of every value of the program, in their order. Values of a float type have real ends: an element
+/// is right where it lies between their roundings.
 [[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Answers& given = {});
 
 /// `value` rounded to nearest even in a float type; integers and `none` leave it as it is.

@@ -280,7 +280,7 @@ TEST(GraphSets, AreOpenWhereAFloatMayOverflow) {
 constexpr Reading kAllReadings[] = {Reading::exact,           Reading::float32_sums, Reading::as_written,
                                     Reading::any_association, Reading::fused_int8,   Reading::fused_fixed_point};
 
-// What y = DQ(x) of one element may be.
+// Returns the bounds of y = DQ(x) for one element.
 Interval of_dequantized(Dequantize what, double x, Reading reading) {
   Program program;
   program.values = {{what.node.x_type, {1}, {x}}, {what.node.y_type, {1}}};
@@ -313,7 +313,7 @@ TEST(GraphSets, AreOpenWhereADequantizedValueMayOverflow) {
   }
 }
 
-// What y = operation(a, b) of one element may be, of stated numbers.
+// Returns the bounds of y = operation(a, b) for one element of stated numbers.
 Interval of_two(decltype(Step::what) operation, Element type, double a, double b, Reading reading) {
   Program program;
   program.values = {{type, {1, 1}, {a}}, {type, {1, 1}, {b}}, {type, {1, 1}}};

@@ -1,4 +1,4 @@
-// What the evaluation of sets knows of a value: the interval of its exact value, and the roundings behind it.
+// The evaluation of sets knows of a value the interval of its exact value, and the roundings behind it.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ inline constexpr Interval kOpen{-kInfinity, kInfinity};
 /// One value, by element. A chain of linear nodes carries the interval of its exact value along, and counts what
 /// roundings any association of it has; ends() adds them up.
 struct Spread {
-  std::vector<double> lo;  ///< of the exact value, given what the Qs before may have answered
+  std::vector<double> lo;  ///< the least exact value, given the answers that the Qs before may have given
   std::vector<double> hi;
   /// Sums of magnitudes that roundings are relative to; empty: `lo` and `hi` have all roundings in them.
   std::vector<double> magnitude = {};

@@ -73,7 +73,7 @@ Chain chain_of(const WeightedSum& step, const StepView& view, std::int64_t most_
   return chain;
 }
 
-// Of a term: those of both factors, its product, the additions, and what comes behind.
+// Counts the roundings of a term: those of both factors, its product, the additions, alpha, the bias and the divisor.
 int roundings_of(const WeightedSum& step, const StepView& view, int terms) {
   int product = view.operands[0]->roundings() + terms + (step.alpha != 1 ? 1 : 0);
   if (step.has_factor) product += view.operands[1]->roundings();
@@ -154,7 +154,8 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
   const int bits = view.reading == Reading::float32_sums ? std::max(24, view.bits()) : view.bits();
   const double unity = std::ldexp(1, bits);
   const double smallest = std::ldexp(1, smallest_exponent(bits));
-  // Of every association that one node's own operations have: a product, the additions, and what comes behind.
+  // Bounds the roundings of the node's own operations in every association: a product, the additions, the factors alpha
+  // and beta, and the divisor.
   const double m = static_cast<double>(most_terms) + (c ? 1 : 0) + (step.alpha != 1 ? 1 : 0) +
                    (step.beta != 1 ? 1 : 0) + (step.divisor.empty() ? 0 : 1);
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -171,8 +172,8 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
       y.set(i, {sum.value, sum.value});
       continue;
     }
-    // Of the doubles here; below the smallest normal number; and of the node's own roundings where it is read as
-    // written.
+    // The radius takes in the roundings of the doubles here, those below the smallest normal number, and the node's own
+    // where it is read as written.
     double radius = sum.radius * (1 + 0x1p-40) + (static_cast<double>(sum.terms) + 6) * 0x1p-52 * sum.magnitude;
     if (view.reading != Reading::exact) radius += (2 * m + 4) * smallest;
     if (carries_chain || view.reading == Reading::exact) {
@@ -191,7 +192,7 @@ Spread spread_of(const Extreme& step, const StepView& view) {
   y.unit = view.operands[0]->unit;
   const auto over = [&](const auto& taps) {
     for (std::size_t i = 0; i < y.size(); ++i) {
-      // Of no tap the largest is minus infinity.
+      // The largest of no taps is minus infinity.
       Interval found = step.smallest ? Interval{kInfinity, kInfinity} : Interval{-kInfinity, -kInfinity};
       bool is_open = false;
       taps.for_each(static_cast<std::int64_t>(i), [&](std::int64_t at, std::int64_t) {

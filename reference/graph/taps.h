@@ -51,10 +51,10 @@ struct MatrixTaps {
   std::int64_t n = 1;
   std::int64_t k = 1;
   std::int64_t a_row = 0;                ///< distance of neighbours along m in a
-  std::int64_t a_inner = 1;              ///< along k
-  std::int64_t b_inner = 0;              ///< along k in b
-  std::int64_t b_column = 1;             ///< along n
-  std::vector<std::int64_t> a_begin{0};  ///< of each batch, the first element
+  std::int64_t a_inner = 1;              ///< distance of neighbours along k in a
+  std::int64_t b_inner = 0;              ///< distance of neighbours along k in b
+  std::int64_t b_column = 1;             ///< distance of neighbours along n in b
+  std::vector<std::int64_t> a_begin{0};  ///< the first element of each batch
   std::vector<std::int64_t> b_begin{0};
 
   template <typename F>
@@ -77,7 +77,7 @@ struct WindowTaps {
 /// The elements that a reduction or an interpolation sees together: listed by output element. A second factor, the
 /// weights, has an element for each entry of the list.
 struct ListedTaps {
-  std::vector<std::int64_t> begin{0};  ///< of output i, the terms are index[begin[i]] to index[begin[i + 1]]
+  std::vector<std::int64_t> begin{0};  ///< the terms of output i are index[begin[i]] to index[begin[i + 1]]
   std::vector<std::int64_t> index;
 
   template <typename F>
@@ -91,7 +91,7 @@ struct ListedTaps {
 
 using Taps = std::variant<ConvolutionTaps, TransposedTaps, MatrixTaps, WindowTaps, ListedTaps>;
 
-// What follows is how.
+// The rest of this file defines for_each().
 
 namespace detail {
 
@@ -104,7 +104,8 @@ inline void digits_of(std::int64_t position, const std::vector<SpatialAxis>& axe
   }
 }
 
-/// The taps of one window that lie inside the input: f(offset within the input's channel, within the kernel).
+/// Calls f(offset within the input's channel, offset within the kernel) for each tap of one window that lies inside the
+/// input.
 template <typename F>
 void taps_inside(const std::vector<SpatialAxis>& axes, const std::vector<std::int64_t>& at, F&& f, std::size_t axis = 0,
                  std::int64_t input = 0, std::int64_t kernel = 0) {
@@ -117,7 +118,8 @@ void taps_inside(const std::vector<SpatialAxis>& axes, const std::vector<std::in
   }
 }
 
-/// The same of a transposed convolution.
+/// Calls f(offset within the input's channel, offset within the kernel) for each tap of a transposed convolution that
+/// an output position gets.
 template <typename F>
 void taps_onto(const std::vector<SpatialAxis>& axes, const std::vector<std::int64_t>& at, F&& f, std::size_t axis = 0,
                std::int64_t input = 0, std::int64_t kernel = 0) {

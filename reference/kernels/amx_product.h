@@ -17,7 +17,7 @@ namespace qconform::reference {
 namespace {
 
 constexpr int kTileRows = 16;   // positions of one tile of sums
-constexpr int kTileBytes = 64;  // of depth in a row of x; and sixteen channels' four bytes in a row of w
+constexpr int kTileBytes = 64;  // bytes of depth in a row of x; and sixteen channels' four bytes in a row of w
 constexpr int kTileChannels = 16;
 constexpr int kBlockRows = 2 * kTileRows;
 

@@ -1,4 +1,4 @@
-// What the byte kernels of AArch64 share, for the ISA files alone (see panel_product.h).
+// The byte kernels of AArch64 share this code, for the ISA files alone (see panel_product.h).
 #pragma once
 
 #include <arm_neon.h>

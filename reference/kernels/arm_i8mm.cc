@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPairLanes = 4;                   // channels of a vector of sums, as the panel counts them
 constexpr std::int64_t kPairStep = 8;           // bytes of depth of one product
-constexpr int kMostPairs[5] = {0, 6, 5, 3, 3};  // of positions: at most 24 sums, weights and x in 32 registers
+constexpr int kMostPairs[5] = {0, 6, 5, 3, 3};  // pairs of positions: at most 24 sums, weights and x in 32 registers
 
 int32x4_t load_start(const PanelProduct* c, int row0, int row1, int channel) {
   return vcombine_s32(vld1_s32(c->start + row0 * c->start_stride + channel),

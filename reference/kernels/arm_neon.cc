@@ -10,7 +10,7 @@ namespace {
 
 struct Neon {
   using Vector = int32x4_t;
-  using Weights = int16x4x2_t;  // of four channels: the first of each pair, the second of each
+  using Weights = int16x4x2_t;  // weights of four channels: the first of each pair, the second of each
   static constexpr int kLanes = 4;
   // At most 20 sums, with the weights and an x in 32 registers.
   static constexpr int kRows[5] = {0, 8, 8, 6, 5};

@@ -1,5 +1,5 @@
-// What the processor at hand can run, asked of it at run time: the build says nothing about the
-// machine. A feature of another architecture is never available.
+// Asks the processor at hand, at run time, which instructions it can run: the build says nothing about the machine. A
+// feature of another architecture is never available.
 #pragma once
 
 namespace qconform::reference::cpu {

@@ -9,17 +9,17 @@
 namespace qconform::reference {
 namespace {
 
-// What is added up: the products and the bias, or their magnitudes.
+// Says whether a sum adds up the products and the bias, or their magnitudes.
 enum class Terms : std::uint8_t { as_they_are, magnitudes };
 
 using Values = std::vector<std::int16_t>;
 
-// Windows and rows of weights are filled up with zeros to a whole number of units, and so many windows are multiplied
-// by a row at a time: a processor that takes several products at once then has none left over.
+// Windows and rows of weights are filled up with zeros to a multiple of kUnit, and kWindows windows are multiplied by a
+// row at a time: a processor that takes several products at once then has none left over.
 constexpr std::int64_t kUnit = 8;
 constexpr std::int64_t kWindows = 4;
 
-// Of so many products the sum fits 32 bits.
+// A sum of at most kPart products fits 32 bits.
 constexpr std::int64_t kPart = 4096;
 static_assert(kPart * 255 * 255 < (std::int64_t{1} << 31) && kPart % kUnit == 0);
 
@@ -66,7 +66,8 @@ struct Operands {
   }
 };
 
-// What one image and group has at a block of output positions: a row for each of them, in the order of a row of w.
+// Holds the windows of one image and group at a block of output positions: a row for each position, in the order of a
+// row of w.
 class Windows {
  public:
   explicit Windows(const ConvolutionGeometry& geometry)
@@ -77,10 +78,11 @@ class Windows {
         most_(block_size(geometry.output_positions(), row_)),
         values_(static_cast<std::size_t>(most_ * row_)) {}
 
-  // So many output positions make a block; a multiple of kWindows.
+  // Returns the number of output positions in a block, a multiple of kWindows.
   [[nodiscard]] std::int64_t most() const { return most_; }
 
-  // Before a block: what is gathered leaves zeros in the padding, the same for all images and groups.
+  // Sets all windows to zero before a block: gather() leaves the zeros in the padding, which is the same for all images
+  // and groups.
   void clear() { std::fill(values_.begin(), values_.end(), std::int16_t{0}); }
 
   // Window `number`; `x` begins where the image and group does.
@@ -102,14 +104,14 @@ class Windows {
   }
 
  private:
-  // As many as the fastest memory holds.
+  // Returns as many positions as the fastest memory holds windows of.
   static std::int64_t block_size(std::int64_t positions, std::int64_t row) {
     constexpr std::int64_t kValues = 4096;
     const std::int64_t wanted = std::min(positions, kValues / row);
     return (std::max<std::int64_t>(wanted, 1) + kWindows - 1) / kWindows * kWindows;
   }
 
-  // Of kWindows windows, at most kPart products each.
+  // Adds the products of a row of w with each of kWindows windows to `sums`, at most kPart products for each window.
   void add_part(const std::int16_t* windows, const std::int16_t* w, std::int64_t units, std::int64_t* sums) const {
     std::array<std::int32_t, kWindows> part{};
     for (std::int64_t k = 0; k < units * kUnit; ++k) {

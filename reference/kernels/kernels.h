@@ -25,12 +25,12 @@ class PreparedNode {
   PreparedNode& operator=(const PreparedNode&) = delete;
   virtual ~PreparedNode() = default;
 
-  /// x and y have exactly the sizes of the described tensors and may have any alignment; nothing
+  /// Computes y from x. Both have exactly the sizes of the described tensors and may have any alignment; nothing
   /// outside them is read or written.
   virtual void run(std::span<const std::byte> x, std::span<std::byte> y) const = 0;
 
-  /// The same on at most `threads` threads, of which the caller is one. The result does not depend
-  /// on their number; nodes that cannot divide their work use one.
+  /// Computes y from x on at most `threads` threads, of which the caller is one. The result does not depend on their
+  /// number; nodes that cannot divide their work use one.
   virtual void run_on(int /*threads*/, std::span<const std::byte> x, std::span<std::byte> y) const { run(x, y); }
 };
 

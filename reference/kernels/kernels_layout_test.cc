@@ -94,7 +94,7 @@ ConvolutionOperands padded_operands(Random& random) {
   ConvolutionOperands o;
   o.x_type = random.pick({Integer8::uint8, Integer8::int8});
   o.w_type = random.pick({Integer8::uint8, Integer8::int8});
-  // What x is packed to is 0 for padding, which kernels may skip, in half of the cases.
+  // In half of the cases, x is packed to 0 in the padding, which kernels may skip.
   const std::int32_t zero = o.x_type == Integer8::int8 ? random.pick({-128, 0}) : 0;
   o.x_zero_point = random.one_in(4) ? 5 : zero;
   ConvolutionGeometry& g = o.geometry;

@@ -51,8 +51,8 @@ class KernelSets : public testing::KernelSetTest {
     computed_ += expected.bytes.size();
   }
 
-  // The same with x, w and y each beginning `offset` bytes, and a different number of them, behind a
-  // 16-byte boundary.
+  // Prepares a node, runs it and compares, with x, w and y each beginning `offset` bytes, and a different number of
+  // them, behind a 16-byte boundary.
   template <typename Prepare>
   void check_at(std::size_t offset, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
                 const Expected& expected, Prepare prepare) {
@@ -306,7 +306,7 @@ TEST_P(KernelSets, DecideNearTiesBeyondDoublePrecision) {
   for (const NearTie& t : {NearTie{160465489, 5139, 174763, 0x1p+58F, 1},      // 1/2 + 2^-58
                            NearTie{-160465489, 5139, 174763, 0x1p+58F, -1},    // and its negative
                            NearTie{(1 << 30) - 1, 39975, 80581, 0x1p+61F, 1},  // 3/2 - 3 * 2^-61
-                           NearTie{(1 << 30) + 1, 98301, 32769, 0x1p+61F, 1},  // the same, other factors
+                           NearTie{(1 << 30) + 1, 98301, 32769, 0x1p+61F, 1},  // 3/2 - 3 * 2^-61 by other factors
                            NearTie{-(1 << 30) + 1, 39975, 80581, 0x1p+61F, -1}}) {
     QLinearConv node;
     node.operands = plain_operands(0, 8, 3, 1);

@@ -35,10 +35,10 @@ inline constexpr std::int64_t kRowSlack = 64;
 
 /// sums[output index of p][m] = start[p][m] + sum over depth of row[p] * panel[m], modulo 2^32.
 struct PanelProduct {
-  const std::byte* const* rows;     ///< for each position: where its runs are counted from
+  const std::byte* const* rows;     ///< for each position, the address from which its runs are counted
   const std::int64_t* run_offsets;  ///< bytes from there to each run
   std::int64_t runs;
-  std::int64_t run_bytes;  ///< of x; a whole number of units
+  std::int64_t run_bytes;  ///< bytes of a run of x; a whole number of units
   const std::byte* w;
   const std::int32_t* start;
   std::int64_t start_stride;  ///< elements from position to position; 0: the same for all of them
@@ -46,18 +46,18 @@ struct PanelProduct {
   std::int64_t sums_stride;
   int positions;                               ///< in [1, kTilePositions]
   int vectors;                                 ///< channels / lanes, in [1, max_vectors]
-  const std::uint8_t* output_index = nullptr;  ///< where row p goes in sums or y, increasing; null: to p
+  const std::uint8_t* output_index = nullptr;  ///< the place of row p in sums or y, increasing; null: p
   std::int64_t w_skip = 0;                     ///< bytes of w left out after each run
 };
 
-/// Where the sums of a product go as bytes, requantized before they leave the registers.
+/// Receives the sums of a product as bytes, requantized before they leave the registers.
 struct RequantizedOutput {
   const RequantizeChannels* parameters;
   std::uint8_t* y;  ///< [output index][y_stride]
   std::int64_t y_stride;
-  int channels;                         ///< that are stored: a multiple of 8, less than 8 short of whole vectors
+  int channels;                         ///< stored channels: a multiple of 8, less than 8 short of whole vectors
   std::uint64_t* needs_exact;           ///< by output index p; bit m is set when y[p][m] must be replaced
-  const std::uint8_t* y_end = nullptr;  ///< of a PlaneProduct, see there
+  const std::uint8_t* y_end = nullptr;  ///< for a PlaneProduct alone, see there
 };
 
 /// sums[p][m] = start[lane of m] + sum over taps of x[p][tap][m] * w[tap][m], modulo 2^32, for a
@@ -76,7 +76,7 @@ struct DepthwiseProduct {
 
 struct DepthwiseBlock {
   int channels = 0;  ///< at most kPanelChannels
-  int lanes = 0;     ///< of the vectors of sums
+  int lanes = 0;     ///< lanes of the vectors of sums
   void (*multiply)(const DepthwiseProduct* product) = nullptr;
   /// As ConvolutionMicroKernels::multiply_requantized.
   bool (*multiply_requantized[kRoundingProfiles])(const DepthwiseProduct* product,
@@ -106,7 +106,7 @@ struct PixelPanel {
   std::int64_t channels;
   std::byte* to;           ///< [tiles][to_stride]: of each [channels / 4][kTilePositions][4]
   std::int64_t to_stride;  ///< bytes from tile to tile
-  std::int64_t tiles;      ///< of kTilePositions positions
+  std::int64_t tiles;      ///< tiles of kTilePositions positions
   std::uint8_t flip;       ///< XORed to every byte
 };
 
@@ -127,7 +127,7 @@ struct PlaneProduct {
   std::int64_t row_dilation;
   int column_stride;  ///< 1 or 2
   int kernel_rows;
-  int groups;  ///< of four columns of the kernel, in [1, kPlaneGroups]
+  int groups;  ///< groups of four columns of the kernel, in [1, kPlaneGroups]
   std::uint8_t padding;
   std::uint8_t flip;   ///< XORed to every byte, padding too
   const std::byte* w;  ///< int8 [kernel_rows][groups][4]
@@ -152,17 +152,17 @@ struct LineMicroKernels {
   bool (*multiply_requantized[kRoundingProfiles])(const PanelProduct* product, const RequantizedOutput* output);
 
   void (*multiply_plane)(const PlaneProduct* product);
-  /// Of the parameters the first are used. `channels` of the output are the positions of each line that exist.
+  /// Uses the first entry of each parameter array. `channels` of the output are the positions of each line that exist.
   bool (*multiply_plane_requantized[kRoundingProfiles])(const PlaneProduct* product, const RequantizedOutput* output);
 };
 
 struct ConvolutionMicroKernels {
-  int x_bytes;      ///< of an element of packed x: 1 or 2, see above
+  int x_bytes;      ///< bytes of an element of packed x: 1 or 2, see above
   bool signed_x;    ///< whether bytes of x are int8; only with x_bytes 1
   int group;        ///< consecutive elements of depth that one lane takes at a time
   int unit;         ///< runs have a multiple of this many elements; a multiple of group
   int lanes;        ///< output channels of one vector
-  int max_vectors;  ///< of one panel; lanes * max_vectors <= kPanelChannels
+  int max_vectors;  ///< vectors of one panel at most; lanes * max_vectors <= kPanelChannels
 
   void (*multiply)(const PanelProduct* product);
 

@@ -75,7 +75,7 @@ concept HasHalf = requires {
   &Isa::multiply_add_half;
 };
 
-// Of vector number v of V.
+// Multiplies and adds for vector number v of V, for the last one by halves if the Isa can.
 template <typename Isa, int V, typename Inputs>
 inline __attribute__((always_inline)) typename Isa::Vector multiply_add_at(int v, typename Isa::Vector sums,
                                                                            Inputs inputs,
@@ -153,7 +153,7 @@ struct StoredSums {
   }
 };
 
-// What a product writes to RequantizedOutput::needs_exact: only where there is anything to write.
+// Writes a product's bits to RequantizedOutput::needs_exact, only once there is anything to write.
 class NeedsExact {
  public:
   [[nodiscard]] bool any() const { return any_; }

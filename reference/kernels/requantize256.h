@@ -15,10 +15,10 @@ template <int vectors>
 constexpr int kPositions = kQuad / vectors;
 
 struct Range {
-  __m256 lo;  // of y, less its zero point
+  __m256 lo;  // y's range, less its zero point
   __m256 hi;
   __m256i zero_point16;
-  __m256 fixed_offset;  // of FixedPoint: what is added to products before they are rounded
+  __m256 fixed_offset;  // FixedPoint adds it to products before they are rounded
   bool is_signed;
   bool is_bounded;  // no product reaches 2^31, so that those beyond the range of y saturate when they are narrowed
 };
@@ -151,7 +151,7 @@ struct FixedPoint {
       const __m256 product = _mm256_mul_ps(_mm256_cvtepi32_ps(values[i]), c.multiplier[i % vectors]);
       values[i] = _mm256_cvtps_epi32(_mm256_add_ps(product, c.range.fixed_offset));
     }
-    // What the least fractions lack; the upper halves do not count.
+    // `lacking` is the distance of the least fractions from the bound; the upper halves do not count.
     const __m256i least =
         _mm256_min_epu16(_mm256_min_epu16(values[0], values[1]), _mm256_min_epu16(values[2], values[3]));
     const __m256i lacking = _mm256_subs_epu16(_mm256_set1_epi32(kFixedNeedsExactBelow), least);

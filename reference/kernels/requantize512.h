@@ -10,11 +10,11 @@ namespace {
 constexpr int kLanes = 16;
 
 struct Range {
-  __m512 lo;  // of y, less its zero point
+  __m512 lo;  // y's range, less its zero point
   __m512 hi;
   __m512i zero_point;
   __m512i zero_point16;
-  __m512 fixed_offset;  // of FixedPoint: what is added to products before they are rounded down
+  __m512 fixed_offset;  // FixedPoint adds it to products before they are rounded down
   bool is_signed;
   bool is_bounded;  // no product reaches 2^31, so that those beyond the range of y saturate when they are narrowed
 };
@@ -66,7 +66,7 @@ __m256i round_exactly(__m512i sums, int half, const RequantizeChannels* c, int m
   return _mm512_cvttpd_epi32(rounded);
 }
 
-// Where the four vectors of sums are, and the first channel of each.
+// Points to four vectors of sums, and names the first channel of each.
 struct Quad {
   const std::int32_t* sums[kQuad];
   int channel[kQuad];

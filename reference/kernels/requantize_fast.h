@@ -10,9 +10,9 @@
 // p is then clamped to [-2^10, 2^10]. Beyond 2^9 both v and p saturate every 8-bit output whatever
 // its zero point. Below 2^10 the error is at most 2^-40. So, with n = rne(p):
 //   |p - n| < 1/2 - 2^-32   implies   |v - n| < 1/2   and   rne(v) = n.
-// What fails this test needs exact arithmetic and goes to round_scaled_exactly: less than one in 2^30 of
-// arbitrary values, and every exact tie. If sx*sw/sy is itself a number of at most 21 significant
-// bits, which holds for powers of two, then c and p (32 + 21 bits) are exact and nothing needs exact arithmetic.
+// A value that fails this test needs exact arithmetic and goes to round_scaled_exactly: less than one in 2^30 of
+// arbitrary values, and every exact tie. If sx*sw/sy is itself a number of at most 21 significant bits, which holds for
+// powers of two, then c and p (32 + 21 bits) are exact and nothing needs exact arithmetic.
 //
 // Before that, vectors of channels try float32, at a third of the cost:
 //   c' = RN32(c), p' = RN32(RN32(A)*c'): three more roundings, each with a relative error of at most
@@ -50,7 +50,7 @@ struct FastRequantization {
   float narrow_needs_exact_from;  ///< correctly_rounded: p' needs exact arithmetic when |p' - rne(p')| >= this
   float float_multiplier;         ///< ort_f32 and onnx_reference: c of those profiles
   std::int32_t zero_point;
-  std::int32_t lo;  ///< of the output's range
+  std::int32_t lo;  ///< the ends of the output's range
   std::int32_t hi;
 };
 

@@ -1,7 +1,7 @@
-// What requantization with 256 and with 512 bits shares, for the ISA files alone (internal linkage, see
-// panel_product.h). Four vectors of sums are taken at a time: in fixed point, in float32, or in two halves
-// of double. Every rounding to an integer but that to fixed point states its mode; comparisons are written so that NaN
-// takes the branch that the reference takes (MAXPS and MINPS return their second operand).
+// Requantization with 256 and with 512 bits shares this code, for the ISA files alone (internal linkage, see
+// panel_product.h). Four vectors of sums are taken at a time: in fixed point, in float32, or in two halves of double.
+// Every rounding to an integer but that to fixed point states its mode; comparisons are written so that NaN takes the
+// branch that the reference takes (MAXPS and MINPS return their second operand).
 #pragma once
 
 #include <immintrin.h>

@@ -50,7 +50,7 @@ class RequantizedSums {
   }
 
  private:
-  // Where the bytes of R positions go: known before they are computed, and before stores that could change out_.
+  // Locates the bytes of R positions before they are computed, and before stores that could change out_.
   template <int R>
   inline __attribute__((always_inline)) void locate(const PanelProduct* c, int first, std::uint8_t** y) const {
     const std::int64_t stride = out_->y_stride;

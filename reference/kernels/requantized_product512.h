@@ -12,7 +12,7 @@
 namespace qconform::reference {
 namespace {
 
-// Of 16 bytes those of the channels that exist: 16 or 8.
+// Stores those of 16 bytes whose channels exist: the first 8 where `half`, otherwise all.
 inline void store_channels(std::uint8_t* y, __m128i bytes, bool half) {
   if (half) {
     _mm_storel_epi64(reinterpret_cast<__m128i*>(y), bytes);
@@ -47,7 +47,7 @@ class QuadOutput {
   [[nodiscard]] std::uint8_t* y(std::int64_t output_index) const { return out_->y + output_index * out_->y_stride; }
   [[nodiscard]] std::int64_t y_stride() const { return out_->y_stride; }
 
-  // Of the channels' parameters, or of the lines'.
+  // Returns the multipliers of the channels, or of the lines.
   [[nodiscard]] const float* multiplier() const { return Profile::multiplier(out_->parameters); }
 
   // Values of a quad; false where they need exact arithmetic.

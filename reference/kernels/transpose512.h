@@ -41,7 +41,7 @@ inline __attribute__((always_inline)) void transpose_lanes(__m512i* rows) {
   }
 }
 
-// Where the pixels of a block go, one after the other.
+// Gives the addresses to which the pixels of a block go, one after the other.
 class PixelPointer {
  public:
   explicit PixelPointer(const ChannelBlock* b)
@@ -65,7 +65,7 @@ class PixelPointer {
   int column_ = 0;
 };
 
-// Pixels of each row's 128-bit lane number `lane`, in order, because each store may reach into what follows.
+// Stores the pixels of each row's 128-bit lane number `lane`, in order, because each store may reach into what follows.
 template <int lane>
 inline __attribute__((always_inline)) void store_pixels(const __m512i* rows, int pixels, PixelPointer* to) {
   if (pixels >= (lane + 1) * kBlock) {
@@ -79,7 +79,7 @@ inline __attribute__((always_inline)) void store_pixels(const __m512i* rows, int
   }
 }
 
-// The same with some of the channels only.
+// Stores the pixels in order, only the first `channels` channels of each.
 void store_some_channels(const __m512i* rows, int pixels, int channels, PixelPointer* to) {
   alignas(64) std::byte bytes[kBlock][kPixels];
 #pragma GCC unroll 16

@@ -8,7 +8,7 @@
 namespace qconform::reference {
 namespace {
 
-// What they share whatever the multiplication.
+// The 256-bit instruction sets share these operations, whatever their multiplication.
 struct Words256 {
   using Vector = __m256i;
   using Weights = Vector;

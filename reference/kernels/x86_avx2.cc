@@ -42,7 +42,7 @@ void widen(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std
 
 // QLinearConv: tiles of sums in memory.
 
-// Of the quad's positions those that exist.
+// Stores the bytes of those of the quad's positions that exist.
 template <int vectors>
 inline void store(std::uint8_t* y, std::int64_t y_stride, int positions, __m256i bytes) {
   const __m128i low = _mm256_castsi256_si128(bytes);

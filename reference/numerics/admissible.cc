@@ -37,7 +37,7 @@ struct ValueInterval {
   int exponent;
 };
 
-// What an interval rounds to. `open_ties`: a value between two integers rounds to either.
+// Returns the integers that an interval rounds to. `open_ties`: a value between two integers rounds to either.
 template <typename Wide>
 IntegerRange round_interval(const ValueInterval<Wide>& v, bool open_ties) {
   const Ties outward = open_ties ? Ties::away_from_zero : Ties::to_even;
@@ -47,7 +47,7 @@ IntegerRange round_interval(const ValueInterval<Wide>& v, bool open_ties) {
   return {v.lo_negative ? -lo : lo, hi};
 }
 
-// From rounded magnitudes to output values.
+// Turns rounded magnitudes into output values.
 AdmissibleSet to_output(IntegerRange rounded, bool negative, const Requantization& p) {
   if (negative) rounded = {-rounded.hi, -rounded.lo};
   return AdmissibleSet(IntegerRange{saturate(std::int64_t{rounded.lo} + p.y_zero_point, p.y_range),

@@ -92,13 +92,13 @@ enum class Tier : std::uint8_t {
 inline constexpr Tier kAllTiers[] = {
     Tier::exact,        Tier::float32,    Tier::fixed_point,     Tier::fixed_point_float32, Tier::float_convolution,
     Tier::float32_sums, Tier::as_written, Tier::any_association, Tier::fused_int8,          Tier::fused_fixed_point};
-/// Those that admissible_set() knows.
+/// The tiers that admissible_set() knows.
 inline constexpr std::span<const Tier> kSumTiers = std::span(kAllTiers).first(5);
 
 /// "E", "F_5", "Q31", "Q31-f32", "D"; "acc32", "as-written", "any-association", "fused-int8", "fused-q31"
 [[nodiscard]] std::string_view name_of(Tier tier);
 
-/// What one output element is made of.
+/// Describes the sum that one output element is made of.
 struct ElementSum {
   std::int64_t accumulator;  ///< A, bias included, not wrapped; |A| < 2^47
   std::int64_t magnitude;    ///< S = sum |x-zx||w-zw| + |B|, in [|A|, 2^47); used by D alone

@@ -92,7 +92,7 @@ std::int64_t single_rounding(std::int64_t a, FixedPointMultiplier m) {
   return shift_half_up(a * m.q, 31 - m.shift);
 }
 
-// The same with ties away from zero: XNNPACK's rndna.
+// XNNPACK's rndna: single rounding with ties away from zero.
 std::int64_t single_rounding_away(std::int64_t a, FixedPointMultiplier m) {
   const std::int64_t magnitude = shift_half_up(std::abs(a) * m.q, 31 - m.shift);
   return a < 0 ? -magnitude : magnitude;

@@ -229,7 +229,7 @@ TEST(FloatSet, HoldsEveryExpressionOutsideTheDomainAndOnlyThose) {
   }
 }
 
-// Where float32 may lose the multiplier, it is that of double.
+// Returns the multiplier that a tier forms: that of double where float32 may lose it.
 const FixedPoint& formed_for(Tier tier, const Requantization& p) {
   return tier == Tier::fixed_point_float32 && within_domain(p) ? kFromFloat32 : kFromDouble;
 }
@@ -400,7 +400,7 @@ TEST(Tiers, AreFoundFromStrictToLoose) {
   EXPECT_EQ(tier_of(12, {5, 5, 1}, tie, FloatAccuracy::ieee), Tier::exact);
   EXPECT_EQ(tier_of(13, {5, 5, 1}, tie, FloatAccuracy::ieee), Tier::float32);
   EXPECT_EQ(tier_of(14, {5, 5, 1}, tie, FloatAccuracy::ieee), std::nullopt);
-  // The same by powers of two: float32 has one answer, a fixed-point multiplier either.
+  // v = 2 1/2 by scales that are powers of two: float32 has one answer, a fixed-point multiplier either.
   const Requantization bare{0.5F, 0.5F, 0.5F, 10, {0, 255}};
   EXPECT_EQ(tier_of(13, {5, 5, 1}, bare, FloatAccuracy::ieee), Tier::fixed_point);
   // Cancellation: terms of 2^26 that leave 5.

@@ -9,7 +9,7 @@ namespace qconform::reference {
 namespace {
 
 constexpr IntegerRange kInt32{INT32_MIN, INT32_MAX};
-constexpr std::int64_t kOne = std::int64_t{1} << 31;  // of the mantissa
+constexpr std::int64_t kOne = std::int64_t{1} << 31;  // 1 as a mantissa
 
 std::int32_t to_int32(std::int64_t value) {
   return saturate(value, kInt32);

@@ -21,7 +21,7 @@ struct FixedPointMultiplier {
 
 /// M in double, rounded to 31 bits, half away from zero: TensorFlow Lite's QuantizeMultiplier().
 [[nodiscard]] FixedPointMultiplier fixed_point_multiplier(const Requantization& parameters);
-/// The same of an M that was formed otherwise; finite.
+/// Returns an M that was formed otherwise, finite, rounded to 31 bits, half away from zero.
 [[nodiscard]] FixedPointMultiplier fixed_point_multiplier(double multiplier);
 
 /// A * M rounded twice: MultiplyByQuantizedMultiplier(). Where |A * M| is 2^15 and more, what is returned is too, but

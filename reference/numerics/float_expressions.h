@@ -12,10 +12,9 @@
 
 namespace qconform::reference {
 
-/// What a processor does with float32 numbers below 2^-126. Flushing replaces subnormal operands and
-/// results by zeros of their sign. Processors differ in whether a result counts as too small after
-/// it is rounded (x86: MXCSR's FTZ and DAZ) or before (Arm: FPCR's FZ); that decides results just
-/// below 2^-126.
+/// Says how a processor treats float32 numbers below 2^-126. Flushing replaces subnormal operands and results by zeros
+/// of their sign. Processors differ in whether a result counts as too small after it is rounded (x86: MXCSR's FTZ and
+/// DAZ) or before (Arm: FPCR's FZ); that decides results just below 2^-126.
 enum class Subnormals : std::uint8_t { kept, flushed_after_rounding, flushed_before_rounding };
 
 inline constexpr Subnormals kAllSubnormals[] = {Subnormals::kept, Subnormals::flushed_after_rounding,

@@ -99,7 +99,7 @@ constexpr Sample (*kGenerators[])(Random&) = {power_of_two_tie, ratio_tie, near_
 constexpr IntegerRange kUint8{0, 255};
 constexpr IntegerRange kInt8{-128, 127};
 
-// What a comparison met: it shows nothing about rounding unless it met ties.
+// Counts the samples that a comparison met: it shows nothing about rounding unless it met ties.
 struct SampleCounts {
   int exact_ties = 0;
   int near_ties = 0;           // within 1e-6 of a tie, and not on it

@@ -7,7 +7,7 @@
 
 namespace qconform::reference {
 
-/// Where a magnitude that lies exactly between two integers goes.
+/// Says which integer a magnitude goes to that lies exactly between two.
 enum class Ties : std::uint8_t { to_even, away_from_zero, toward_zero };
 
 /// Beyond 2^kSaturatingBits every 8-bit output is saturated, whatever its zero point.

@@ -51,7 +51,7 @@ struct FloatFormat {
 /// `type` is a floating-point type.
 [[nodiscard]] const FloatFormat& float_format(Element type);
 
-/// What becomes of numbers beyond the largest one, and of infinities.
+/// Says what becomes of numbers beyond the largest one, and of infinities.
 enum class Overflow : std::uint8_t {
   special,   ///< infinity; NaN where the format has none; the largest number where it has neither
   saturate,  ///< the largest number, with the sign
@@ -60,16 +60,16 @@ enum class Overflow : std::uint8_t {
 [[nodiscard]] bool is_nan(const FloatFormat& format, std::uint64_t bits);
 [[nodiscard]] bool is_zero(const FloatFormat& format, std::uint64_t bits);
 
-/// The value: exact, every format being part of float64. NaN for every NaN pattern.
+/// Returns the value: exact, every format being part of float64. NaN for every NaN pattern.
 [[nodiscard]] double decode(const FloatFormat& format, std::uint64_t bits);
 
-/// The pattern of the nearest number, ties to the even mantissa; -0 where the format has it. E8M0,
-/// which has no mantissa, takes the larger power of two at a tie; below its smallest number lies
-/// that number, except for zero, which it has as NaN unless saturating; negative values are NaN.
+/// Returns the pattern of the nearest number, ties to the even mantissa; -0 where the format has it. E8M0, which has no
+/// mantissa, takes the larger power of two at a tie; below its smallest number lies that number, except for zero, which
+/// it has as NaN unless saturating; negative values are NaN.
 [[nodiscard]] std::uint64_t encode(const FloatFormat& format, const Ratio& value, Overflow overflow);
 
-/// The same for any double. NaN gives the format's quiet NaN without sign, or the largest number where
-/// it has no NaN.
+/// Returns the pattern of the number nearest to any double, by the rules for a Ratio. NaN gives the format's quiet NaN
+/// without sign, or the largest number where it has no NaN.
 [[nodiscard]] std::uint64_t encode(const FloatFormat& format, double value, Overflow overflow);
 
 /// decode(encode(value)) without saturation: the value in a narrower arithmetic.

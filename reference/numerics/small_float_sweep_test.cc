@@ -21,7 +21,7 @@ using oracle::NumberLine;
 
 constexpr std::uint32_t kSign = 0x80000000U;
 constexpr std::uint32_t kInfinity = 0x7F800000U;
-constexpr std::uint32_t kBeyond = kSign;  // of the patterns without sign
+constexpr std::uint32_t kBeyond = kSign;  // the pattern behind those without sign
 
 double value_of_pattern(std::uint32_t bits) {
   return static_cast<double>(std::bit_cast<float>(bits));

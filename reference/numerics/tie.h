@@ -11,7 +11,8 @@ enum class TieDistance : std::uint8_t {
   far,    ///< neither, or so large that every 8-bit output saturates
 };
 
-/// Of accumulator * x_scale * w_scale / y_scale; finite scales, y_scale not 0, |accumulator| < 2^47.
+/// Returns how far accumulator * x_scale * w_scale / y_scale is from a tie; finite scales, y_scale not 0, |accumulator|
+/// < 2^47.
 [[nodiscard]] TieDistance tie_distance(std::int64_t accumulator, float x_scale, float w_scale, float y_scale);
 
 }  // namespace qconform::reference

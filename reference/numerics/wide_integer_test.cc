@@ -23,7 +23,7 @@ mpz_class to_gmp(Wide value) {
   return result;
 }
 
-// Of every length, with runs of ones and zeros, where carries and borrows travel far.
+// Draws numbers of every length, with runs of ones and zeros, where carries and borrows travel far.
 template <typename Wide>
 Wide random_wide(Random& random, int bits) {
   Wide value = 0;

@@ -20,7 +20,7 @@ struct AxisRule {
   std::int64_t pad_end = 0;
 };
 
-/// What SAME_UPPER or SAME_LOWER makes of one dimension.
+/// Holds the output size and the padding that SAME_UPPER or SAME_LOWER gives one dimension.
 struct SamePadding {
   std::int64_t output;
   std::int64_t begin;

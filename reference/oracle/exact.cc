@@ -10,7 +10,7 @@ namespace {
 
 struct BinaryFormat {
   int precision;          // bits of the significand, the leading one included
-  int smallest_exponent;  // of the leading bit of a normal number
+  int smallest_exponent;  // the least exponent of a normal number's leading bit
   int largest_exponent;
 };
 

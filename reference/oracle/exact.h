@@ -20,7 +20,8 @@ namespace qconform::reference::oracle {
 /// overflow, included. A zero, also one from underflow, has the sign of `value`; 0 gives +0.
 [[nodiscard]] float rn32(const mpq_class& value);
 
-/// The same for float64.
+/// IEEE rounding to the nearest float64, ties to even: subnormal results, and infinities from overflow, included. A
+/// zero, also one from underflow, has the sign of `value`; 0 gives +0.
 [[nodiscard]] double rn64(const mpq_class& value);
 
 }  // namespace qconform::reference::oracle

@@ -16,8 +16,8 @@ inline constexpr reference::graph::Reading kAllReadings[] = {
     reference::graph::Reading::fused_int8, reference::graph::Reading::fused_fixed_point};
 
 struct SetCheck {
-  std::int64_t elements = 0;   ///< of all values that steps compute
-  std::int64_t undecided = 0;  ///< of these, those that the balls say nothing of
+  std::int64_t elements = 0;   ///< elements of all values that steps compute
+  std::int64_t undecided = 0;  ///< elements among these that the balls say nothing of
   std::int64_t outside = 0;    ///< exact values outside the set of some reading
   std::int64_t narrower = 0;   ///< sets that lack a value of the reading before theirs
   std::string first_outside;

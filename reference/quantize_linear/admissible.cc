@@ -6,7 +6,7 @@
 namespace qconform::reference {
 namespace {
 
-// What ONNX's tables of casts to float8 and float4 leave open, or changed between versions.
+// Admits all values that ONNX's tables of casts to float8 and float4 leave open, or changed between versions.
 void admit_float_specials(const QuantizeLinear& node, const Quotient& quotient, AdmissibleBits& result) {
   const FloatFormat& format = float_format(node.y_type);
   if (quotient.kind == Quotient::Kind::nan) {

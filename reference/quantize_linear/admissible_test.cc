@@ -169,7 +169,7 @@ TEST(AdmissibleQuantize, IsWhatTheRulesList) {
       ASSERT_STREQ(got.rule(), expected.size() > 1 ? a.rule : "") << a.what;
       if (expected.size() > 1) ++open;
     }
-    // Where the arithmetics can differ, the data must show it.
+    // The data must show that the arithmetics differ if they can.
     if (count >= 1000 && a.ways.size() > 1 && a.scale != kE8m0 && a.scale != kInt32) {
       EXPECT_GT(open, 0) << a.what;
     }

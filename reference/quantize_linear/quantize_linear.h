@@ -18,13 +18,13 @@ namespace qconform::reference {
 struct QuantizeLinear {
   QuantizationLayout layout;
   Element x_type = Element::float32;       ///< float32, float16, bfloat16 or int32
-  Element scale_type = Element::float32;   ///< the same, or float8e8m0
+  Element scale_type = Element::float32;   ///< float32, float16, bfloat16, int32 or float8e8m0
   Element y_type = Element::uint8;         ///< an integer of 2 to 16 bits, a float8 or float4e2m1
   Element precision = Element::none;       ///< a float type to divide in; none: the version's own
   bool saturate = true;                    ///< float8 y: overflow gives the largest number
   int version = 13;                        ///< the operator's version
   std::vector<double> y_scale;             ///< one per parameter of the layout, exact
-  std::vector<std::int32_t> y_zero_point;  ///< likewise, in range_of(y_type); 0 for float y
+  std::vector<std::int32_t> y_zero_point;  ///< one per parameter of the layout, in range_of(y_type); 0 for float y
 };
 
 /// The type that the reference divides in: `precision`, or the scale's type; where the scale has none

@@ -67,7 +67,7 @@ Element ratio_tie(Random& random) {
            {}}};
 }
 
-// What a comparison met.
+// Counts the sets and values that a comparison met.
 struct SampleCounts {
   std::array<std::int64_t, 3> sets{};  // with 1, 2, more members
   std::int64_t without_roundings = 0;  // k = 0 and an exact tie or a value beside one

@@ -27,10 +27,10 @@ void choose_output(oracle::Random& random, Requantization& parameters);
 /// that are powers of two, or small integers; sums with more than 24 bits. Sums have at most 31 bits.
 [[nodiscard]] Element adversarial_element(oracle::Random& random);
 
-/// Every float expression lies inside F_5's interval, on `count` elements.
+/// Checks on `count` elements that every float expression lies inside F_5's interval.
 void check_float_expressions(int count);
 
-/// What the quick decisions of admissible_bulk.h say is what the exact sets say, on `count` elements.
+/// Checks on `count` elements that the quick decisions of admissible_bulk.h say the same as the exact sets.
 void check_quick_decisions(int count);
 
 }  // namespace qconform::reference

@@ -1,5 +1,4 @@
-// What the differential tests of the kernel sets share: reproducible random nodes, and memory that
-// ends where it says.
+// The differential tests of the kernel sets share reproducible random nodes, and memory that ends where it says.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 
 namespace qconform::reference::oracle {
 
-/// What `run`, quantize_linear() or dequantize_linear(), gives for one element of x.
+/// Returns the bits that `run`, quantize_linear() or dequantize_linear(), gives for one element of x.
 template <class Node, class Run>
 [[nodiscard]] std::uint64_t output_bits(const Node& node, std::uint64_t x_bits, Run run) {
   std::vector<std::byte> x(static_cast<std::size_t>(bytes_for(1, bits_of(node.x_type))));

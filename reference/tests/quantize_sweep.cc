@@ -58,7 +58,7 @@ class Definition {
  private:
   [[nodiscard]] std::uint8_t integer(float x) const {
     const IntegerRange range = range_of(p_.y_type);
-    if (std::isnan(x)) return integer_code(p_, p_.zero_point);  // what all sets return
+    if (std::isnan(x)) return integer_code(p_, p_.zero_point);  // all sets return it
     if (std::isinf(x)) return integer_code(p_, std::signbit(x) != std::signbit(p_.scale) ? range.lo : range.hi);
     const mpq_class value = oracle::exact(static_cast<double>(x));
     return integer_code(

@@ -10,7 +10,7 @@
 
 namespace qconform::reference::oracle {
 
-/// What the documents of a format state, written down independently of FloatFormat.
+/// Holds the facts that the documents of a format state, written down independently of FloatFormat.
 struct FormatFacts {
   const char* name;
   Element type;
@@ -52,10 +52,10 @@ class NumberLine {
 [[nodiscard]] std::uint64_t expected_pattern(const FormatFacts& format, const NumberLine& line, double value,
                                              bool saturate);
 
-/// One of small_formats().
+/// Returns the facts of a type, one of small_formats().
 [[nodiscard]] const FormatFacts& facts_of(Element type);
 
-/// Of float16 or bfloat16.
+/// Returns the numbers of float16 or bfloat16.
 [[nodiscard]] const NumberLine& line_of(Element type);
 
 /// RN to float32, float64, float16 or bfloat16 by definition; the value itself for `none`. The value must

@@ -1,4 +1,4 @@
-// What can be said of a convolution in a few words.
+// Lists the features that tell convolutions apart in a few words.
 #include <cmath>
 
 #include "harness/model/text.h"

@@ -1,4 +1,4 @@
-// What the cases of both convolutions have in common.
+// The cases of both convolutions have this contract in common.
 #pragma once
 
 #include <optional>
@@ -39,11 +39,11 @@ template <typename T>
 /// whatever is wrong with it. Types, zero points and scales are not looked at.
 [[nodiscard]] std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case);
 
-/// All sums of the case, bias included, exactly.
+/// Returns all sums of the case, bias included, exactly.
 [[nodiscard]] std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x,
                                                    const Tensor& w);
 
-/// The same with every product and the bias by its magnitude.
+/// Returns all sums of the case with every product and the bias by its magnitude, exactly.
 [[nodiscard]] std::vector<std::int64_t> sums_of_magnitudes(const reference::ConvolutionOperands& operands,
                                                            const Tensor& x, const Tensor& w);
 

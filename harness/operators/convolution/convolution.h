@@ -15,7 +15,7 @@ namespace qconform {
 /// `lowered`.
 [[nodiscard]] const reference::QLinearConv* qlinear_conv_of(const Lowered& lowered);
 [[nodiscard]] const reference::ConvInteger* conv_integer_of(const Lowered& lowered);
-/// What both have: null for other families.
+/// Returns the operands of a QLinearConv or ConvInteger: null for other families.
 [[nodiscard]] const reference::ConvolutionOperands* operands_of(const Lowered& lowered);
 
 // For the family alone: Family says what they do.

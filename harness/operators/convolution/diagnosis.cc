@@ -13,7 +13,7 @@ std::span<const DefectList> convolution_defects() {
 }
 
 bool has_depthwise_rows(const ConvolutionGeometry& g) {
-  constexpr std::int64_t kFewestColumns = 16;  // of the windows' first taps
+  constexpr std::int64_t kFewestColumns = 16;  // least columns of the windows' first taps
   const bool is_depthwise = g.group > 1 && g.group_input_channels() == 1 && g.group_output_channels() == 1;
   if (!is_depthwise || g.axes.size() != 2) return false;
   return g.axes[1].input >= kFewestColumns + g.axes[1].kernel_extent() - 1 &&
@@ -48,7 +48,7 @@ std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const 
   return all;
 }
 
-// Where products of scales over- or underflow.
+// Returns whether products of scales over- or underflow.
 bool requantizations_diverge(const Lowered& lowered) {
   const QLinearConv* quantized = qlinear_conv_of(lowered);
   for (std::size_t m = 0; quantized != nullptr && m < quantized->w_scale.size(); ++m) {

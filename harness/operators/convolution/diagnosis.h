@@ -1,4 +1,4 @@
-// What diagnosis asks the family of QLinearConv and ConvInteger: Family says what each of these does.
+// Diagnosis calls these functions of the family of QLinearConv and ConvInteger: Family says what each of them does.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::vector<Experiment> convolution_experiments();
 [[nodiscard]] std::optional<Profile> profile_of_requantization(const Pin& pin);
 
-/// In which a kernel may have code of its own, each another than those before it.
+/// Names the layouts for which a kernel may have code of its own; each leaves out those before it.
 namespace layout {
 inline constexpr std::string_view pointwise = "1x1";  ///< one group, one tap
 inline constexpr std::string_view windows = "windows";
@@ -45,14 +45,14 @@ inline constexpr std::array kLayouts{layout::pointwise, layout::windows, layout:
 [[nodiscard]] bool admits_requantization(const Choice& choice, const Variant& variant, const Policy& policy);
 [[nodiscard]] std::string_view layout_of_convolution(const Lowered& lowered);
 
-/// Of that list: QLinearConv's requantization, with scales and sums solved for ties and near ties.
+/// Draws a case for the experiment on QLinearConv's requantization, with scales and sums solved for ties and near ties.
 [[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs);
 
 [[nodiscard]] std::span<const Defect> geometry_defects();
 [[nodiscard]] std::span<const Defect> sum_defects();
 [[nodiscard]] std::span<const Defect> requantization_defects();
 
-/// What an axis' output size is by its pads, for all of them; false when the window does not fit.
+/// Sets the output size of every axis by its pads; false when a window does not fit.
 bool resize_all(ConvolutionGeometry& geometry);
 /// Whether auto_pad is SAME_UPPER or SAME_LOWER.
 [[nodiscard]] bool is_same(const StatedGeometry& stated);
@@ -61,7 +61,7 @@ bool resize_all(ConvolutionGeometry& geometry);
 /// Sets the pads of both sides as SAME_LOWER, or else SAME_UPPER, divides them.
 void split_padding(reference::SpatialAxis& axis, std::int64_t total, const StatedGeometry& stated);
 
-/// Of stage::bias and stage::keep: the sum and the bias are rounded to float32 and added there.
+/// Sets stage::bias and stage::keep: the sum and the bias are rounded to float32 and added there.
 void add_bias_in_float32(Stages& stages);
 
 /// Whether OpenCV has a kernel of its own for it: depthwise 3x3 along long rows, with a pad of one at most.

@@ -9,9 +9,9 @@
 namespace qconform::directed {
 namespace {
 
-constexpr std::int64_t kInt32Products = 33026;  // of 255 * 255 leave int32 (rule C17)
+constexpr std::int64_t kInt32Products = 33026;  // so many products of 255 * 255 leave int32 (rule C17)
 
-// Magnitudes up to `limit`, odd, of either sign.
+// Draws odd biases with magnitudes in [least, most | 1], of either sign.
 std::vector<std::int32_t> odd_biases(Rng& rng, std::int64_t channels, std::int64_t least, std::int64_t most) {
   std::vector<std::int32_t> values;
   for (std::int64_t m = 0; m < channels; ++m) {
@@ -38,7 +38,7 @@ void change_one_channel(Rng& rng, Draft& draft, int exponent) {
   draft.set_w_scales(scales);
 }
 
-// Of small sums ties need a multiplier of about a half, where fixed point rounds but once.
+// Makes outputs tie. With small sums, ties need a multiplier of about a half, where fixed point rounds but once.
 void tie_outputs(Rng& rng, Draft& draft) {
   if (rng.chance(1, 4)) shrink_sums(rng, draft, true);
   make_exact_ties(rng, draft);
@@ -116,7 +116,7 @@ Case draw_base(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& s
   return random_convolution(rng, op_type, extent_of(hazard, rng), swarm);
 }
 
-// What the data must be like, before the output is settled.
+// Changes the data as the hazard needs it, before the output is settled.
 void retouch_data(Rng& rng, Draft& draft, Hazard hazard) {
   switch (hazard) {
     case Hazard::pair_saturation: return sprinkle_large_pairs(rng, draft);

@@ -1,4 +1,4 @@
-// What directed convolutions are made of: a case that a generator retouches, its output scales, long sums.
+// Directed convolutions are made of these parts: a case that a generator retouches, its output scales, long sums.
 #pragma once
 
 #include <cstdint>

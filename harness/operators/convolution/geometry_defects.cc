@@ -121,8 +121,9 @@ std::int64_t locate_in_plane(const ConvolutionGeometry& geometry, std::span<cons
   return offset >= 0 && offset < geometry.input_positions() ? offset : kInPadding;
 }
 
-// Of a window's rows the first alone is looked for above the input, and else the last alone below it: a window that
-// reaches out on both sides reads what lies behind the input, the next channel.
+// A window that begins above the input takes its first row alone as padding; any other one, its last row alone where
+// that lies below the input. A window that reaches out on both sides reads what lies behind the input, the next
+// channel.
 std::int64_t locate_with_one_row_padded(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
                                         std::int64_t tap) {
   if (!has_depthwise_rows(geometry)) return locate_in_input(geometry, position, tap);

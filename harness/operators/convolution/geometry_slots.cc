@@ -1,4 +1,5 @@
-// Where expressions may stand in a convolution's geometry, and in which element a tap reads.
+// Lists the places in a convolution's geometry, and in the choice of the element that a tap reads, at which expressions
+// may stand.
 #include <algorithm>
 
 #include "harness/operators/convolution/diagnosis.h"
@@ -15,7 +16,7 @@ struct AxisContext : StageContext {
   const std::vector<SpatialAxis>& axes;
   std::size_t index;
   std::int64_t side;   // 0: begin, 1: end
-  std::int64_t total;  // of the pads that auto_pad gives, negative ones too
+  std::int64_t total;  // the sum of the pads that auto_pad gives, negative ones too
   bool is_lower;
 
   [[nodiscard]] const SpatialAxis& axis() const { return axes[index]; }

@@ -12,7 +12,7 @@ using reference::ConvolutionGeometry;
 using reference::ConvolutionOperands;
 using reference::SpatialAxis;
 
-// Where the windows of one axis lie.
+// Counts the windows of one axis by how they lie in the input.
 struct AxisWindows {
   std::int64_t inside = 0;  ///< windows without a padded tap
   std::int64_t seeing = 0;  ///< windows with a tap inside the input
@@ -118,7 +118,7 @@ void count_reach(const ConvolutionGeometry& geometry, std::int64_t elements, Haz
   }
 }
 
-constexpr std::int64_t kNearIndices = 128;  // what an index of 8 bits with a sign holds
+constexpr std::int64_t kNearIndices = 128;  // an index of 8 bits with a sign holds so many
 
 void count_far_indices(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
   std::int64_t near = std::min(geometry.batch, kNearIndices) * std::min(geometry.output_channels, kNearIndices);
@@ -126,7 +126,8 @@ void count_far_indices(const ConvolutionGeometry& geometry, std::int64_t element
   counts.add(Hazard::far_index, elements - near);
 }
 
-// What a vector loop leaves over: the remainder by the widest vector that is exceeded and leaves one.
+// Returns the elements that a vector loop leaves over: the remainder by the widest vector that is exceeded and leaves
+// one.
 std::int64_t tail(std::int64_t size) {
   for (const std::int64_t width : {32, 16, 8, 4}) {
     if (size > width && size % width != 0) return size % width;
@@ -344,8 +345,8 @@ class Window {
   std::int32_t x_zero_point_ = c_.operands.x_zero_point;
   std::int32_t x_flip_ = flip_of(c_.operands.x_type);
   std::int32_t w_flip_ = flip_of(c_.operands.w_type);
-  const std::byte* x_ = nullptr;  // of the window's image and group
-  const std::byte* w_ = nullptr;  // of its output channel
+  const std::byte* x_ = nullptr;  // x of the window's image and group
+  const std::byte* w_ = nullptr;  // w of its output channel
 };
 
 bool holds(std::span<const std::byte> bytes, std::int32_t value) {

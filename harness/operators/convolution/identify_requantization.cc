@@ -34,7 +34,7 @@ struct Scales {
   float x = 1;
   float w = 1;
   float y = 1;
-  std::int64_t divisor = 1;  // of odd_divisor: x / y is 1 / divisor, and a power of two
+  std::int64_t divisor = 1;  // odd_divisor alone: x / y is 1 / divisor, and a power of two
 };
 
 float power(std::int64_t exponent) {
@@ -112,7 +112,7 @@ class RequantizationProbe {
     if (form_.layout == layout::multiplied) groups_ = channels_ / rng_.pick({std::int64_t{2}, std::int64_t{4}});
   }
 
-  // Of one sum.
+  // Returns the number of products of one sum.
   [[nodiscard]] std::int64_t depth() const {
     std::int64_t taps = 1;
     for (std::int64_t axis = 2; axis < form_.rank; ++axis) taps *= kernel_;

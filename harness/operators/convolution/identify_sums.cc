@@ -249,7 +249,7 @@ constexpr ElementType kTypes[] = {ElementType::uint8, ElementType::int8};
 
 using Layouts = std::span<const std::string_view>;
 
-// What a library is most often made for comes first.
+// Lists first the forms that a library is most often made for.
 Forms qlinear_forms(Layouts layouts) {
   Forms forms;
   const auto add = [&](const NodeKind& kind, bool with_channels) {

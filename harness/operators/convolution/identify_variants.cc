@@ -51,7 +51,7 @@ Quotient fixed_point_of_float32(std::int64_t accumulator, const Requantization& 
                                     reference::fixed_point_multiplier(static_cast<double>(multiplier))));
 }
 
-// What is an integer before the stage `round`.
+// Says that the product is an integer before the stage `round`, so that it settles the rounding.
 Variant settling_rounding(Variant product, std::string settled_as) {
   product.settles = "rounding";
   product.settled_as = std::move(settled_as);
@@ -127,7 +127,7 @@ Variant saturating_sum() {
 }
 
 std::vector<Variant> qlinear_overflow_variants() {
-  // Where the bias is added in float32, that has replaced the reference's own stage.
+  // Adding the bias in float32 has replaced the reference's own stage.
   return {{"wrap32", "the sum wraps to int32", [](Stages& s) { s.set(stage::keep, wrap_sum); }},
           saturating_sum(),
           {"wide", "the sum has more than 32 bits",

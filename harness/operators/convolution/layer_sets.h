@@ -23,7 +23,7 @@ namespace qconform::bench {
 /// Batch 1. Pads keep the size at stride 1: (kernel - 1) * dilation / 2 on each side, and what is odd at the end.
 struct LayerShape {
   std::vector<std::int64_t> kernel;  ///< one value for each spatial dimension
-  std::vector<std::int64_t> input;   ///< likewise
+  std::vector<std::int64_t> input;   ///< one value for each spatial dimension
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
   std::int64_t input_channels = 1;

@@ -12,7 +12,8 @@ namespace {
 
 // Standard deviation of a uniform byte.
 constexpr double kByteDeviation = 73.9;
-// Of an output, in steps of its scale; the mean lies this many of them above the range's lower end.
+// The standard deviation of an output, in steps of its scale; the mean lies kOutputMean deviations above the range's
+// lower end.
 constexpr double kOutputDeviation = 30;
 constexpr double kOutputMean = 3.5;
 

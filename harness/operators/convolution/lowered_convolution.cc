@@ -12,7 +12,7 @@ struct AxisPart {
   std::int64_t extent;
 };
 
-// Where the windows of outputs [first, first + count) read the input.
+// Returns the part of the input that the windows of `outputs` read.
 AxisPart part_read_by(const reference::SpatialAxis& axis, AxisPart outputs) {
   const std::int64_t first = outputs.begin * axis.stride - axis.pad_begin;
   const std::int64_t end = first + (outputs.extent - 1) * axis.stride + axis.kernel_extent();

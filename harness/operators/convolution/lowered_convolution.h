@@ -1,4 +1,4 @@
-// What the answers of both convolutions have in common.
+// LoweredConvolution has the answers that both convolutions have in common.
 #pragma once
 
 #include "harness/model/operator.h"

@@ -17,7 +17,8 @@ using Values = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLargestGroup = 4096;
 
-// What the tensors say about the convolution. They may contradict each other where a case is out of contract.
+// Holds the dimensions of the convolution that the tensors state. They may contradict each other where a case is out of
+// contract.
 struct Dimensions {
   Values x;  // N, C, spatial...
   Values w;  // M, C / group, kernel...

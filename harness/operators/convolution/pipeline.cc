@@ -59,8 +59,8 @@ class ConvolutionPipeline {
   std::span<const std::byte> w_;
 
   std::vector<std::int32_t> weights_;  // as read, [channel][input channel][tap]
-  std::vector<std::int64_t> offsets_;  // of the window's taps in a plane
-  bool in_tail_ = false;               // of a vector loop
+  std::vector<std::int64_t> offsets_;  // the offsets of the window's taps in a plane
+  bool in_tail_ = false;               // whether the output is in the tail of a vector loop
   bool touches_padding_ = false;
   bool is_empty_ = false;  // wholly in padding
   std::int32_t x_zero_point_ = 0;

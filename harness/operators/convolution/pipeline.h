@@ -28,7 +28,7 @@ using reference::Requantization;
 
 inline constexpr std::int64_t kInPadding = -1;
 
-/// What a stage of the geometry may ask.
+/// Holds the attributes and the shape that a stage of the geometry may ask for.
 struct StatedGeometry {
   const ConvolutionAttributes& attributes;
   std::span<const std::int64_t> x_shape;
@@ -41,7 +41,7 @@ struct Window {
   std::span<const std::int32_t> x_difference;  ///< x less its zero point
   std::span<const std::int32_t> w;             ///< as read
   std::int32_t x_zero_point;                   ///< in force for this window
-  std::int32_t w_zero_point;                   ///< likewise
+  std::int32_t w_zero_point;                   ///< in force for this window
 
   [[nodiscard]] std::int64_t product(std::size_t k) const {
     return std::int64_t{x_difference[k]} * (w[k] - w_zero_point);
@@ -60,14 +60,14 @@ struct Product {
   }
 };
 
-// What the reference does where a stage says so in more than a line.
+// Steps of the reference that a stage cannot say in a line.
 bool keep_geometry(ConvolutionGeometry& geometry, const StatedGeometry& stated);
 std::int64_t locate_in_input(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
                              std::int64_t tap);
 std::int64_t bias_of(const ConvolutionOperands& operands, std::int64_t channel);
 std::int64_t wrap_sum(std::int64_t sum);
 Quotient exact_product(std::int64_t accumulator, const Requantization& parameters, const reference::FloatExpression*);
-/// Of reference/numerics/fixed_point.h: integers.
+/// Multiplies in integers, by reference/numerics/fixed_point.h.
 Quotient product_rounded_twice(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*);
 Quotient product_rounded_once(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*);
 

@@ -240,7 +240,7 @@ Moments moments_of(std::span<const std::byte> bytes, std::int64_t zero_point) {
   return {static_cast<double>(sum) / count, static_cast<double>(squares) / count};
 }
 
-// Of an int8 or uint8 tensor.
+// Returns the moments of an int8 or uint8 tensor less its zero point.
 Moments moments_of(const Tensor& tensor, std::int64_t zero_point) {
   return tensor.type == ElementType::int8 ? moments_of<std::int8_t>(tensor.bytes, zero_point)
                                           : moments_of<std::uint8_t>(tensor.bytes, zero_point);

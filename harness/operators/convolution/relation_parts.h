@@ -26,7 +26,7 @@ struct PerChannel {
 struct Convolution final : Parts {
   Case frame;  ///< operator, version, attributes; inputs are rebuilt
   bool is_quantized = false;
-  reference::ConvolutionGeometry geometry;  ///< of the base case; pads decided
+  reference::ConvolutionGeometry geometry;  ///< the base case's; pads decided
   Grid x;
   Grid w;
   std::int64_t x_zero_point = 0;

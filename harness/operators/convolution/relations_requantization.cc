@@ -175,8 +175,8 @@ Case seen_through(const Convolution& convolution, const Window& window, std::siz
   return derived.build("/accumulators-" + std::to_string(number));
 }
 
-// Where the sum is exact in float32, so that scales that are powers of two leave one answer; and within
-// 32 bits.
+// Returns whether the sum is exact in float32, so that scales that are powers of two leave one answer, and within 32
+// bits.
 bool is_determined(std::int64_t sum) {
   if (sum < INT32_MIN || sum > INT32_MAX) return false;
   const std::uint64_t magnitude = reference::magnitude_of(sum);

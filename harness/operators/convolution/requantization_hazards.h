@@ -10,7 +10,7 @@
 
 namespace qconform {
 
-/// What its parameters do not tell of a channel.
+/// Holds the traits of a channel that its Requantization parameters do not tell.
 struct ChannelTraits {
   std::optional<std::int32_t> bias;      ///< nothing where the node has none
   bool has_extreme_zero_points = false;  ///< those of x, w and y are all ends of their types
@@ -20,8 +20,8 @@ class RequantizationHazards {
  public:
   RequantizationHazards(const reference::Requantization& parameters, const ChannelTraits& traits);
 
-  /// What concerns every element: a few comparisons. `value` is sum * x_scale * w_scale / y_scale
-  /// with a relative error of at most 2^-50.
+  /// Counts the hazards of any element by a few comparisons. `value` is sum * x_scale * w_scale / y_scale with a
+  /// relative error of at most 2^-50.
   void count(std::int64_t sum, double value, HazardCounts& counts) const {
     rounding_.count_position(value, counts);
     if (odd_parameters_) count_parameters(sum, counts);
@@ -31,10 +31,10 @@ class RequantizationHazards {
 
   /// Whether count() counts nothing where a small sum's value rounds to neither end of the range.
   [[nodiscard]] bool is_plain() const { return !odd_parameters_ && !tells_more_inside_; }
-  /// An integer that float32 surely holds.
+  /// Whether a sum is an integer that float32 surely holds.
   [[nodiscard]] static bool is_small(std::int64_t sum) { return sum <= kFloatIntegers && sum >= -kFloatIntegers; }
 
-  /// What concerns an element on or near a tie.
+  /// Counts the hazards of an element on or near a tie.
   void count_tie(double value, reference::TieDistance distance, HazardCounts& counts) const;
 
  private:

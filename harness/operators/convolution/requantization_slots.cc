@@ -1,4 +1,4 @@
-// Where expressions may stand between a convolution's sum and its scaled value.
+// Lists the places between a convolution's sum and its scaled value at which expressions may stand.
 #include <algorithm>
 #include <array>
 #include <string>

@@ -9,8 +9,8 @@
 
 namespace qconform::shrink {
 
-void jump_to_window(Subject& subject);         ///< one output element with what it reads
-void one_output_an_image(Subject& subject);    ///< of 1x1 windows as far apart as an image is large
+void jump_to_window(Subject& subject);       ///< one output element with what it reads
+void one_output_an_image(Subject& subject);  ///< images of one output, by 1x1 windows as far apart as an image is large
 void fewer_larger_products(Subject& subject);  ///< a long sum by the largest products that there are
 void few_extreme_products(Subject& subject);   ///< a short sum by a few of them
 void sum_into_bias(Subject& subject);          ///< a long sum to one tap, the rest of it as the bias

@@ -125,7 +125,7 @@ Case with_extreme_products(const Case& from, std::int64_t count, std::size_t axi
 
 }  // namespace
 
-// What needs a large sum may be left with many middling values, none of which it can do without.
+// A failure that needs a large sum may be left with many middling values, none of which it can do without.
 void few_extreme_products(Subject& subject) {
   constexpr std::int64_t kFewProducts = 4;
   const auto g = geometry_of(subject.current());

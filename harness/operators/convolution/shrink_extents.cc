@@ -79,7 +79,7 @@ class ConvolutionExtents {
       cut_output_channels(c, all_outputs, expand_blocks(keep, outputs, all_outputs));
       set_attribute(c, "group", static_cast<std::int64_t>(keep.size()));
     });
-    // Likewise, but all output channels stay: they are what some kernels work on at once.
+    // Takes groups away but keeps all output channels: they are what some kernels work on at once.
     add("group of all output channels", groups, channel < 0 ? -1 : channel / outputs,
         [=](Case& c, const Indices& keep) {
           const auto left = static_cast<std::int64_t>(keep.size());
@@ -152,16 +152,16 @@ using Indices = std::vector<std::int64_t>;
 using reference::ConvolutionGeometry;
 using reference::SpatialAxis;
 
-// What one output position reads along one axis, as an axis of its own with one output.
+// Holds the part of one axis that one output position reads, as an axis of its own with one output.
 struct Window {
-  Indices positions;  // of the input
+  Indices positions;  // positions in the input
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
   std::int64_t pad_begin = 0;
   std::int64_t pad_end = 0;
 };
 
-// Every position from the first tap to the last.
+// Returns a window of every position from the first tap to the last.
 Window dense_window(const SpatialAxis& axis, std::int64_t output) {
   const std::int64_t extent = axis.kernel_extent();
   const std::int64_t first = output * axis.stride - axis.pad_begin;

@@ -24,19 +24,19 @@ enum class Extent : std::uint8_t {
   height,
   batch,
   whole_windows,     ///< images of which each is one window: a fully connected layer
-  pointwise_pixels,  ///< of a 1x1 convolution
+  pointwise_pixels,  ///< pixels of a 1x1 convolution
   kernel_width,
   kernel_height,
   dilation,
   stride,
-  pads,            ///< of a 3x3 kernel: left + 3 * right + 9 * top + 27 * bottom, each 0 to 2
-  depthwise_pads,  ///< likewise, one group for each channel
-  pointwise_pads,  ///< of a 1x1 kernel: left + 2 * right + 4 * top + 8 * bottom, each 0 or 1
+  pads,            ///< pads of a 3x3 kernel: left + 3 * right + 9 * top + 27 * bottom, each 0 to 2
+  depthwise_pads,  ///< as `pads`, with one group for each channel
+  pointwise_pads,  ///< pads of a 1x1 kernel: left + 2 * right + 4 * top + 8 * bottom, each 0 or 1
   wide_pad,        ///< before the last axis
   depthwise_kernel_width,
   depthwise_kernel_height,  ///< both beside a kernel of 3 along the other axes
-  edge,                     ///< of a small x under a kernel of 3: see set_edge()
-  depthwise_edge,           ///< likewise, one group for each channel
+  edge,                     ///< edges of a small x under a kernel of 3: see set_edge()
+  depthwise_edge,           ///< as `edge`, with one group for each channel
 };
 
 struct Size {
@@ -74,7 +74,7 @@ std::vector<std::int64_t> around_powers() {
   return values;
 }
 
-// Where signed and unsigned bytes end.
+// Sizes around the ends of signed and unsigned bytes.
 const std::vector<std::int64_t> kAroundBytes{127, 128, 129, 255, 256, 257};
 
 std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {
@@ -114,7 +114,7 @@ const std::vector<Size>& sizes() {
   return all;
 }
 
-// Of the last two axes: four digits, each below `base`.
+// Sets the pads of the last two axes by four digits, each below `base`, and the kernel of all axes.
 void set_pads(Shape& shape, std::int64_t kernel, std::int64_t digits, std::int64_t base) {
   for (SpatialAxis& axis : shape.axes) axis.kernel = kernel;
   shape.axes.back().pad_begin = digits % base;
@@ -259,7 +259,7 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
     Row row = classes_of(drawn_row, shape);
     if (!takes(row)) continue;
     Drawn drawn = draw_values(own, row, shape);
-    // Of many outputs one is often near a tie.
+    // One of many outputs is often near a tie.
     row[kScales] = drawn.scales;
     if (!drawn.data_in_class || !takes(row) || (!drawn.detects_much && attempt + 1 < kAttempts)) continue;
     return case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));

@@ -1,4 +1,4 @@
-// Where expressions may stand in a convolution (harness/model/defects/expression.h), by part.
+// Lists the places in a convolution at which expressions may stand (harness/model/defects/expression.h), by part.
 #pragma once
 
 #include <cstddef>

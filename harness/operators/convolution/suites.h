@@ -1,5 +1,5 @@
-// What suites ask the family of QLinearConv and ConvInteger: random, directed and swept cases, and shapes of what a
-// model does not tell. A source file of that name has each.
+// Suites ask the family of QLinearConv and ConvInteger for random, directed and swept cases, and for the shapes that a
+// model does not tell: random.cc, directed.cc, sweep.cc and sizes.cc, model_inputs.cc.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include "harness/model/sweep/model.h"
 #include "harness/onnx/node_inputs.h"
 
-/// What random convolutions may have more or less of than usual.
+/// Lists the features that random convolutions may have more or less of than usual.
 namespace qconform::feature {
 
 inline constexpr Feature qlinear_conv{0};

@@ -1,4 +1,4 @@
-// Where expressions may stand in the factors and the sum of a convolution's products.
+// Lists the places in the factors and the sum of a convolution's products at which expressions may stand.
 #include <algorithm>
 #include <string>
 
@@ -148,7 +148,7 @@ Folding folding_of(std::int64_t which) {
           which >= std::int64_t{std::size(kRuns) * std::size(kHolds)}};
 }
 
-// Where the run that begins at product `begin` of so many ends.
+// Returns the end of the run that begins at product `begin`.
 std::size_t end_of_run(RunOf run, std::size_t begin, std::size_t taps, std::size_t channels) {
   const std::size_t depth = taps * channels;
   switch (run) {

@@ -125,7 +125,7 @@ std::vector<Constraint> parameter_constraints() {
       {"distinct w scales are of two channels or more",
        {kOutputChannels, kWScale},
        [](const Row& r) { return implies(r[kWScale] == kDistinctScales, r[kOutputChannels] != kOneChannel); }},
-      // Where operands less their zero points have one sign, so have all sums.
+      // All sums have one sign if the operands less their zero points have.
       {"sums of one sign need a bias to leave the end of y's range that they saturate at",
        {kOperator, kXZeroPoint, kWZeroPoint, kYZeroPoint, kBias},
        [](const Row& r) {

@@ -122,7 +122,8 @@ struct Exponents {
   int hi;
 };
 
-// Of x_scale and w_scale; y_scale follows, and stays within 2^-30 and 2^30 with the others.
+// x_exponents() and w_exponents() give the exponents of x_scale and w_scale; y_scale follows, and stays within 2^-30
+// and 2^30 with the others.
 Exponents x_exponents(std::uint8_t scales) {
   return scales == kTiny ? Exponents{-22, -17} : scales == kHuge ? Exponents{16, 19} : Exponents{-12, 2};
 }

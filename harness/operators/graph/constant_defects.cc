@@ -27,7 +27,7 @@ struct HeldData {
   std::size_t dq;
   Tensor data;
   Tensor scale;
-  std::int64_t axis;  // of the scales where there are several; not negative
+  std::int64_t axis;  // the axis of several scales; not negative
 };
 std::optional<HeldData> held_data(const Case& graph, const std::string& value) {
   const auto dq = maker_of(graph, value, "DequantizeLinear");
@@ -84,7 +84,7 @@ Case with_bias(Case graph, std::size_t sum, Tensor integers, const Scales& scale
 // The bias of a sum as a kernel in integers would have it.
 struct Bias {
   Tensor integers;
-  Scales stated;  // of its DQ
+  Scales stated;  // the scales of its DQ
   Scales of_sum;  // sx * sw
 };
 std::optional<Bias> integer_bias(const Case& graph, const Node& node) {

@@ -84,7 +84,7 @@ unit::Unit with_weights_along(Rng& rng) {
   static constexpr const char* kLayouts[] = {"axis 0", "axis 1", "axis -1"};
   unit::Unit u = products().draw(rng, {{"w parameters", rng.pick(kLayouts)}});
   if (u.compute == unit::kDepthwise) u.compute = unit::kConv;
-  // Of equal extents, an axis is not told by its length.
+  // A kernel cannot tell an axis by its length where extents are equal.
   if (rng.chance(2, 3)) u.n = u.k;
   return u;
 }

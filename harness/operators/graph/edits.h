@@ -28,21 +28,22 @@ namespace qconform {
 /// The pattern of a number in a type: rounded to nearest even in a float type; of an integer type it is a member.
 [[nodiscard]] std::uint64_t pattern_of(ElementType type, double number);
 
-/// What the reference computes of a value: the exact one, rounded once.
+/// Returns the tensor that the reference computes for a value: the exact numbers, rounded once.
 [[nodiscard]] Tensor tensor_of(const reference::graph::Value& value, ElementType type,
                                const reference::graph::Bounds& exact);
 
-// What rewritings look for, and how they put something else in its place. Names of values are the case's.
+// Rewritings use these functions to find nodes and put something else in their place. Names of values are the case's.
 
-/// The number of the node that computes a value; nothing of a tensor of the case.
+/// Returns the number of the node that computes a value; nothing for a tensor of the case.
 [[nodiscard]] std::optional<std::size_t> maker_of(const Case& test_case, std::string_view value);
-/// The same where that node has this operator.
+/// Returns the number of the node that computes a value, if it has this operator; otherwise nothing.
 [[nodiscard]] std::optional<std::size_t> maker_of(const Case& test_case, std::string_view value,
                                                   std::string_view op_type);
-/// The numbers of the nodes that read it, each once.
+/// Returns the numbers of the nodes that read a value, each once.
 [[nodiscard]] std::vector<std::size_t> readers_of(const Case& test_case, std::string_view value);
 [[nodiscard]] bool is_output(const Case& test_case, std::string_view value);
-/// The initializer of that name; null of what is fed or computed: an optimiser takes no constant for granted.
+/// Returns the initializer of that name; null for a value that is fed or computed: an optimiser takes no constant for
+/// granted.
 [[nodiscard]] const Tensor* held_tensor(const Case& test_case, std::string_view value);
 /// Adds an initializer, or in front of node `before` a node of the same opset with one output. Returns its name, a new
 /// one.

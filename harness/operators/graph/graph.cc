@@ -25,14 +25,14 @@ namespace {
 
 namespace graph = reference::graph;
 
-// What a graph's sets are computed from, once for all of its outputs.
+// Holds a lowered graph and computes its sets, once for all of its outputs.
 class Evaluated {
  public:
   Evaluated(GraphProgram lowered, QuantizationsStated quantizations, graph::Answers given = {})
       : lowered_(std::move(lowered)), quantizations_(quantizations), given_(std::move(given)) {}
 
   [[nodiscard]] const GraphProgram& lowered() const { return lowered_; }
-  /// The same graph where a backend has given the answers that others are judged by.
+  /// Returns this graph with the answers of a backend, by which others are judged.
   [[nodiscard]] std::shared_ptr<const Evaluated> given(graph::Answers answers) const {
     return std::make_shared<const Evaluated>(lowered_, quantizations_, std::move(answers));
   }
@@ -45,7 +45,7 @@ class Evaluated {
              graph::precision_of(program.values[step.result].type) < graph::precision_of(reference::Element::float32);
     });
   }
-  // Of the value that output `number` is.
+  // Returns the bounds of the value that output `number` is.
   [[nodiscard]] const graph::Bounds& bounds(std::size_t number, graph::Reading reading) const {
     auto& all = bounds_[static_cast<std::size_t>(reading)];
     if (all.empty()) all = graph::bounds_of(lowered_.program, reading, given_);
@@ -87,7 +87,7 @@ class LoweredOutput : public Lowered {
     if (values.any_value) return values;
     if (right.members.empty()) {
       const auto [lo, hi] = ends(right, i);
-      const bool is_zero = lo == 0 && hi == 0;  // of one sign or the other: they are equal numbers
+      const bool is_zero = lo == 0 && hi == 0;  // either sign: they are equal numbers
       values.either_zero = is_zero && !is_integer(output_type());
       values.ranges.push_back(
           {pattern_of(output_type(), is_zero ? 0 : lo), pattern_of(output_type(), is_zero ? 0 : hi)});

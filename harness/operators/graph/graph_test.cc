@@ -104,7 +104,7 @@ TEST(Graph, AdmitsFusedKernelsWhereTheProfileDoes) {
   EXPECT_EQ(verdict(quarters, 3, Profile::fused_int8).kind, VerdictKind::wrong);
 }
 
-// The same with the bias in an Add behind a MatMul.
+// Fused kernels also take a bias that an Add behind a MatMul adds.
 TEST(Graph, AdmitsFusedKernelsWhereAnAddIsTheBias) {
   GraphBuilder graph(13);
   const auto dequantized = [&](Tensor tensor) {

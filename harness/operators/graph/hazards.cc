@@ -18,7 +18,7 @@ using namespace reference::graph;
 constexpr double kNear = 0.03;
 constexpr std::int64_t kManyTerms = 33000;
 
-// What a value was dequantized from.
+// Holds the DequantizeLinear that a value comes from, and the moves behind it.
 struct Origin {
   const Step* step = nullptr;
   const Dequantize* dequantize = nullptr;  // null: it was not
@@ -262,7 +262,7 @@ bool is_int32(const Case& test_case, const std::string& name) {
 
 QuantizationsStated quantizations_of(const Case& test_case) {
   QuantizationsStated result;
-  std::map<std::string_view, std::string_view> scales;  // whose scale it is
+  std::map<std::string_view, std::string_view> scales;  // scale to the value that it scales
   for (const Node& node : test_case.nodes) {
     const bool is_dequantize = node.op_type == "DequantizeLinear";
     if (!is_dequantize && node.op_type != "QuantizeLinear") continue;

@@ -1,4 +1,4 @@
-// Where fusions of quantized graphs go wrong: what tells by its structure and values that a graph gets there.
+// Fusions of quantized graphs go wrong at these hazards: the structure and the values tell that a graph gets there.
 #pragma once
 
 #include "harness/core/case.h"

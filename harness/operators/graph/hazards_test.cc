@@ -22,7 +22,7 @@ HazardCounts hazards_of(const Unit& described) {
   return expected.hazards;
 }
 
-// Of topic `graphs`.
+// Returns the ids of the hazards of topic `graphs` that a unit reaches.
 std::vector<std::string> reached(const Unit& described) {
   const HazardCounts counts = hazards_of(described);
   std::vector<std::string> ids;

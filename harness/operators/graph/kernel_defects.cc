@@ -41,8 +41,8 @@ std::optional<IntegerSum> integer_sum(const GraphStep& step, const graph::Step& 
 
 // One output element of it.
 struct Accumulated {
-  double total = 0;  // of integers: exact
-  double scale = 0;  // of the weights; 0: of several
+  double total = 0;  // the sum of integers: exact
+  double scale = 0;  // the weights' scale; 0: they have several
 };
 Accumulated accumulated(const IntegerSum& from, std::size_t element) {
   Accumulated result;

@@ -18,12 +18,12 @@
 
 namespace qconform::diagnose {
 
-using GraphElements = std::vector<double>;  ///< of one value, row-major
+using GraphElements = std::vector<double>;  ///< the elements of one value, row-major
 
 /// A step of a program, with what is computed before it.
 struct GraphStep {
   const reference::graph::Program& program;
-  std::size_t number;                                      ///< of the step
+  std::size_t number;                                      ///< the step's number
   const std::vector<GraphElements>& values;                ///< by ValueId; those behind the step too, as they would be
   const std::vector<bool>& is_held;                        ///< by ValueId: initializers, which an optimiser may convert
   const std::vector<std::optional<std::size_t>>& made_by;  ///< by ValueId: the step; nothing of what is stated
@@ -41,7 +41,7 @@ struct GraphStep {
   }
 };
 
-/// What a kernel makes of a step in place of its result: that, or other operands. Neither: the result stays.
+/// Holds the change that a kernel makes to a step: another result, or other operands. Neither: the result stays.
 struct GraphChange {
   std::optional<GraphElements> result{};
   std::vector<std::pair<std::size_t, GraphElements>> operands{};
@@ -55,7 +55,7 @@ inline Case kept(const Case& test_case) {
 }
 
 // Passes, in this order.
-inline constexpr Stage<Rewrite> pairs{{"pairs"}, kept};              ///< of Q and DQ
+inline constexpr Stage<Rewrite> pairs{{"pairs"}, kept};              ///< pairs of Q and DQ
 inline constexpr Stage<Rewrite> signs{{"signs"}, kept};              ///< int8 data as uint8
 inline constexpr Stage<Rewrite> movement{{"movement"}, kept};        ///< Q and DQ over other nodes
 inline constexpr Stage<Rewrite> activations{{"activations"}, kept};  ///< Relu, Clip

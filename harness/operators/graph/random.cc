@@ -28,14 +28,14 @@ namespace graph = reference::graph;
 
 constexpr std::int64_t kOpsets[] = {10, 11, 13, 13, 13, 14, 17, 18, 19, 21, 21, 23, 24, 25};
 constexpr std::uint64_t kGraphBlock = 64;
-constexpr int kMantissaBits = 23;  // of random_float()
+constexpr int kMantissaBits = 23;  // the mantissa bits of random_float()
 
 /// A value that nodes can read.
 struct Wire {
   std::string name;
   ElementType type = undefined;
   Shape shape;
-  double scale = 1;  ///< of quantized data, where it is one number
+  double scale = 1;  ///< the scale of quantized data, where it is one number
 };
 
 std::int64_t half_bits(float power) {
@@ -148,7 +148,7 @@ class Draft {
     return build.node("DequantizeLinear", inputs, attributes);
   }
 
-  /// Of a bias's scale to that of its sum: mostly 1.
+  /// Draws the ratio of a bias's scale to that of its sum: mostly 1.
   float bias_ratio() {
     static constexpr float kRatios[] = {1 + 0x1p-20F, 1.00001F, 1.009F, 0.991F, 1.02F, 12, 0.5F};
     return !on_lane_ && rng.chance(1, 8) ? rng.pick(kRatios) : 1;
@@ -162,7 +162,7 @@ class Draft {
     return build.initializer(make::float32({count}, values));
   }
 
-  /// The right values of a value that was added. Nothing where the graph is out of contract with it.
+  /// Returns the right values of a value that was added. Nothing where the graph is out of contract with it.
   [[nodiscard]] std::optional<graph::Bounds> see(const std::string& name, graph::Reading reading) {
     if (build.node_count() == 0 || !seen_.follow(build)) return std::nullopt;
     return seen_.bounds_of(name, reading);
@@ -223,7 +223,7 @@ class Draft {
   }
 
  public:
-  /// Of the last Q.
+  /// Returns the zero point of the QuantizeLinear added last.
   [[nodiscard]] std::int64_t last_zero_point() const { return zero_point_; }
 
  private:
@@ -572,7 +572,7 @@ constexpr std::array kChoices{
     Choice{qlinear_matmul, 1}, Choice{packed_matmul, 1},  Choice{blocked_matmul, 1}, Choice{topk, 1},
     Choice{requantization, 2}, Choice{turned_matmul, 1},  Choice{twins, 1}};
 
-// Of one block: every choice as usual, left out, or common.
+// Returns the weights of the choices in one block of graphs: every choice as usual, left out, or common.
 std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed ^ 0x6772'6170'6873'0000U, index / kGraphBlock);
   std::array<std::uint32_t, kChoices.size()> weights{};

@@ -128,7 +128,7 @@ std::optional<Case> read_twice(const Case& base) {
   return result;
 }
 
-// Of fed integers of 8 bits, with one scale: DQ and Q with the same parameters change nothing.
+// Changes the graph at each fed tensor that a DequantizeLinear alone reads; nothing where `change` changes none.
 template <typename Change>
 std::optional<Case> with_fed_data_changed(const Case& base, const char* suffix, Change change) {
   Case result = base;
@@ -145,6 +145,8 @@ std::optional<Case> with_fed_data_changed(const Case& base, const char* suffix, 
   return result;
 }
 
+// Puts a DQ and a Q with the same parameters in front of a DQ of integers of 8 bits with one scale: they change
+// nothing.
 bool put_pair_in_front(Case& graph, std::size_t dq, const Tensor& x) {
   const Tensor* scale = held_tensor(graph, graph.nodes[dq].inputs[1]);
   const bool is_byte = x.type == ElementType::uint8 || x.type == ElementType::int8;
@@ -158,7 +160,7 @@ bool put_pair_in_front(Case& graph, std::size_t dq, const Tensor& x) {
   return true;
 }
 
-// Nodes behind the DQ that together move nothing.
+// Puts nodes behind the DQ that together move nothing.
 template <typename Add>
 bool put_behind(Case& graph, std::size_t dq, Add add) {
   const std::string value = graph.nodes[dq].outputs[0];
@@ -209,7 +211,7 @@ bool slice_behind(Case& graph, std::size_t dq, const Tensor& x) {
   });
 }
 
-// What the first output's Q reads goes through two Reshapes.
+// Sends the value that the first output's Q reads through two Reshapes.
 std::optional<Case> with_result_reshaped(const Case& base) {
   const auto q = maker_of(base, base.outputs.front(), kQuantize);
   const Classification classification = q ? classify(base) : Classification();
@@ -325,7 +327,7 @@ Applied as_one_operator(const Subject& subject) {
   for (const auto& tensor : {*x, of_x->first, of_x->second, *w, of_w->first, of_w->second, of_y->first, of_y->second})
     one.inputs.emplace_back(tensor);
   if (unit->b != nullptr) one.inputs.push_back(tensor_named(base, unit->b->inputs[0]));
-  // What that takes is less than what a graph may have.
+  // The single operator takes less than a graph may have.
   if (classify(one).expectation() != Expectation::valid) return NotApplicable{"that operator does not take it"};
   return all_the_same({std::move(one)});
 }

@@ -27,7 +27,7 @@ using Outcomes = std::map<RelationOutcome, int>;
 
 struct Checked {
   Outcomes outcomes;
-  Verdict broken;  // of the first
+  Verdict broken;  // the verdict on the first broken case
 };
 
 Checked check_all(std::string_view relation, Backend& backend, std::uint64_t cases,

@@ -204,7 +204,7 @@ Case keep_axis(const Case& graph) {
   return result;
 }
 
-// What is quantized is kept as integers alone: whoever else reads it gets it dequantized.
+// Keeps a value that is quantized as integers alone: whoever else reads it gets it dequantized.
 Case quantize_other_readers(const Case& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& q = graph.nodes[i];

@@ -45,7 +45,7 @@ void earlier_output(Subject& subject) {
   }
 }
 
-// What the last nodes read, as the reference computes it, in place of all before them.
+// Feeds the values that the last nodes read, as the reference computes them, in place of all nodes before them.
 void later_input(Subject& subject) {
   if (!is_graph(subject)) return;
   const Classification classification = classify(subject.current());
@@ -65,7 +65,7 @@ void later_input(Subject& subject) {
   }
 }
 
-// A node's input in place of its output.
+// Puts a node's input in place of its output.
 void no_node(Subject& subject) {
   if (!is_graph(subject)) return;
   for (std::size_t i = subject.current().nodes.size(); i-- > 0;) {

@@ -33,7 +33,7 @@ std::uint8_t broadcast_of(const UnitView& v) {
 
 std::vector<Column> own_columns() {
   return {
-      // Of an operand that is x: x's.
+      // The type and zero point of b are x's where b is x.
       {{"b type", names_of(kTypes), 0, sweep::ParameterRole::core},
        [](Unit& u, std::uint8_t c) { u.w.type = kTypes[c]; },
        [](const UnitView& v) { return class_of(kTypes, v.type((reads_x(v) ? v.x : v.other)->inputs[0])); }},

@@ -54,7 +54,7 @@ std::vector<Column> own_columns() {
       {{"w type", names_of(kWTypes), 0, sweep::ParameterRole::core},
        [](Unit& u, std::uint8_t c) { u.w.type = kWTypes[c]; },
        [](const UnitView& v) { return class_of(kWTypes, v.type(v.other->inputs[0])); }},
-      // Of w as it is stored: behind a Transpose the first two axes change places.
+      // The axis is that of w as it is stored: behind a Transpose the first two axes change places.
       {{"w parameters", {"per tensor", "axis 0", "axis 1", "axis -1", "blocks"}},
        [](Unit& u, std::uint8_t c) { u.w.layout = static_cast<Layout>(c); },
        [](const UnitView& v) -> std::uint8_t { return v.layout(*v.other); }},
@@ -115,7 +115,7 @@ bool is_wide(std::uint8_t type) {
   return kTypes[type] == uint16 || kTypes[type] == int16;
 }
 
-// Where many roundings and fine steps of y would leave several answers.
+// Returns whether many roundings and fine steps of y would leave several answers.
 bool is_long_and_wide(const Row& r) {
   return is_wide(r[kYType]) && kSizes[r[kTerms]] > 4;
 }

@@ -14,7 +14,7 @@ Compute compute_at(const Row& r) {
   return static_cast<Compute>(kFirstUnary + r[kComputePosition]);
 }
 
-// What it makes of small numbers is of another size, or nearly the same for all.
+// Returns whether results for small numbers are of another size, or nearly the same for all of them.
 bool is_bounded(Compute compute) {
   return compute >= kSoftmax && compute <= kGelu;
 }

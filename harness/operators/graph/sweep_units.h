@@ -53,9 +53,9 @@ template <typename T, std::size_t N>
   return i;
 }
 
-/// Of models whose nodes are those from `first` on.
+/// Returns the columns of models whose nodes are those from `first` on, up to but without `behind`.
 [[nodiscard]] std::vector<Column> common_columns(Compute first, Compute behind);
-/// The same without bfloat16, and with parameters per tensor or along axis 1.
+/// Returns common_columns() without bfloat16, and with parameters per tensor or along axis 1.
 [[nodiscard]] std::vector<Column> narrow_columns(Compute first, Compute behind);
 [[nodiscard]] std::vector<sweep::Constraint> common_constraints();
 [[nodiscard]] sweep::Model model_of(std::string name, const std::vector<Column>& columns,

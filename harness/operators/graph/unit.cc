@@ -36,7 +36,7 @@ Tensor draw_data(Rng& rng, ElementType type, const Shape& shape) {
   return tensor;
 }
 
-// Where an element is its zero point, the number beside it.
+// Replaces each element that is its zero point by the number beside it.
 void leave_zero(Tensor& tensor, std::int64_t zero_point) {
   const int bits = qconform::bits_of(tensor.type);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -249,7 +249,7 @@ std::size_t padded_axis(const Shape& shape) {
   return shape[before_last] > 1 ? before_last : shape.size() - 1;
 }
 
-// Of rank 2 at least, without its first axis too.
+// Returns whether a shape has a first axis of 1, and rank 2 at least without it.
 bool is_unsqueezed(const Shape& shape) {
   return shape.size() > 2 && shape[0] == 1;
 }
@@ -313,7 +313,7 @@ std::string Draft::operand_beside(const Shape& shape) {
 
 namespace {
 
-// What x's parameters are to y, where they are alike.
+// Returns y's parameters where they are to be alike x's: x's initializers, or others with the same values.
 Parameters like_x(Draft& draft) {
   Parameters result = draft.x.parameters;
   if (draft.u.alike == kSameInitializers) return result;

@@ -66,7 +66,7 @@ inline constexpr Compute kFirstMove = kNearestResize;  ///< from here on, nodes 
 
 /// "Conv"; those with an ending have another name than their node: "Conv depthwise".
 [[nodiscard]] std::string_view name_of(Compute compute);
-/// Of a node, with what else tells computes apart: groups, the mode of a Resize.
+/// Returns a node's compute, by its operator and by what else tells computes apart: groups, the mode of a Resize.
 [[nodiscard]] std::optional<Compute> compute_of(const Node& node);
 
 /// The first four as sweep/zero_point.h has them. kOmitted of a QuantizeLinear: its output is uint8. kByType, of a
@@ -78,14 +78,14 @@ enum Scales : std::uint8_t { kPowersOfTwo, kOrdinary, kTiny, kHuge };
 enum Bias : std::uint8_t { kNoBias, kExactBias, kOtherBiasScale, kLargeBias, kFloatBias };
 enum Activation : std::uint8_t { kNone, kReluBehind, kClipBehind, kClipAtEnds, kReversedClip, kLeakyReluBehind };
 enum Consumers : std::uint8_t { kOne, kDequantizedToo, kRealToo };
-/// What lies between the DequantizeLinear of x and the compute node.
+/// The nodes between the DequantizeLinear of x and the compute node.
 enum Path : std::uint8_t { kDirect, kTransposed, kReshaped, kSliced, kPadded, kSqueezed, kIdentityPath, kRequantized };
 enum Source : std::uint8_t { kInitializer, kFed, kTransposedSource };
 enum Window : std::uint8_t { kPlain, kPaddedWindow, kStrided };
 enum Factors : std::uint8_t { kNoFactors, kAlpha, kBeta, kAlphaBeta };
 enum Transposed : std::uint8_t { kNeither, kA, kB, kBoth };
 enum Broadcast : std::uint8_t { kSameShape, kChannels, kScalar, kRow };
-/// Where a pair's other operand comes from; the last two read x again.
+/// The source of a pair's other operand; the last two read x again.
 enum Other : std::uint8_t { kOtherFed, kOtherHeld, kSameReal, kSameQuantized };
 /// Scales and zero points that are to be alike: those of x and w, or of x and y.
 enum Alike : std::uint8_t { kDiffer, kAlike, kSameInitializers };
@@ -102,7 +102,7 @@ struct Operand {
 struct Unit {
   Compute compute = kConv;
   std::int64_t opset = 21;
-  ElementType real = ElementType::float32;  ///< of scales and of all that is computed
+  ElementType real = ElementType::float32;  ///< the type of scales and of all that is computed
   Scales scales = kOrdinary;
   Operand x;
   Operand w{ElementType::int8};  ///< or the other operand of a pair
@@ -117,7 +117,7 @@ struct Unit {
   std::int64_t n = 3;  ///< output channels or columns
   Source source = kInitializer;
   Bias bias = kNoBias;
-  /// Of the scale of an int32 bias to the product of x's and w's; nullopt: drawn. With kOtherBiasScale.
+  /// The ratio of the scale of an int32 bias to the product of x's and w's; nullopt: drawn. With kOtherBiasScale.
   std::optional<double> bias_ratio = {};
   Factors factors = kNoFactors;
   Transposed transposed = kNeither;
@@ -132,7 +132,7 @@ struct Unit {
   Other other = kOtherFed;
 
   // Pairs and nodes of one operand.
-  std::int64_t width = 4;  ///< of x's last axis
+  std::int64_t width = 4;  ///< the extent of x's last axis
 };
 
 /// A case of that unit: data, scales and zero points that the unit leaves open are drawn, y's scale is fitted to what

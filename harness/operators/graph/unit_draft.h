@@ -34,7 +34,7 @@ struct Extent {
   double lo = 0;
   double hi = 0;
 };
-/// Of a type's elements; of a float type, its finite ones.
+/// Returns the extent of a type's elements; of a float type, that of its finite ones.
 [[nodiscard]] Extent extent_of(ElementType type);
 
 class Draft {
@@ -64,7 +64,8 @@ class Draft {
   Parameters beside_x(const Operand& operand, const Shape& shape, std::size_t blocked);
   std::string scalar(double value) { return real_tensor({}, {value}); }
 
-  /// What the nodes so far make of a value; nothing where they are out of contract, or some is no finite number.
+  /// Returns the extent of a value's elements and 0, as the nodes so far compute them; nothing where they are out of
+  /// contract, or some element is no finite number.
   [[nodiscard]] std::optional<Extent> extent(const std::string& value) const;
   [[nodiscard]] Shape shape_of(const std::string& value) const;
 

@@ -10,7 +10,7 @@
 
 namespace qconform::unit {
 
-/// Of a case as build() makes it.
+/// Reads a case as build() makes it.
 class UnitView {
  public:
   explicit UnitView(const Case& test_case);
@@ -20,7 +20,7 @@ class UnitView {
   const Node* activation = nullptr;
   const Node* compute = nullptr;
   const Node* x = nullptr;      ///< the DequantizeLinear of x
-  const Node* path = nullptr;   ///< what lies between that and `compute`; of several nodes, the last
+  const Node* path = nullptr;   ///< the last of the nodes between `x` and `compute`
   const Node* other = nullptr;  ///< the DequantizeLinear of the other operand
   std::string bias;             ///< a value's name, or empty
 
@@ -30,7 +30,7 @@ class UnitView {
   [[nodiscard]] bool is_fed(const std::string& name) const;
   [[nodiscard]] const std::vector<std::int64_t>& shape(const std::string& value) const;
 
-  // Of a QuantizeLinear or DequantizeLinear.
+  // These take a QuantizeLinear or DequantizeLinear.
   [[nodiscard]] const Tensor& scale(const Node& node) const { return *tensor(node.inputs[1]); }
   [[nodiscard]] double first_scale(const Node& node) const;
   [[nodiscard]] ZeroPoint zero_point(const Node& node) const;

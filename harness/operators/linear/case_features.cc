@@ -1,4 +1,4 @@
-// What can be said of QuantizeLinear and DequantizeLinear in a few words.
+// Lists the features that tell cases of QuantizeLinear and DequantizeLinear apart in a few words.
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/linear.h"
 

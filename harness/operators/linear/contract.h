@@ -1,5 +1,5 @@
-// What the cases of QuantizeLinear and DequantizeLinear have in common: types by version, scale and
-// zero point.
+// The cases of QuantizeLinear and DequantizeLinear have this contract in common: types by version, scale and zero
+// point.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace qconform {
 
-/// What one version of QuantizeLinear or DequantizeLinear takes and gives.
+/// Lists the types that one version of QuantizeLinear or DequantizeLinear takes and gives.
 struct LinearVersion {
   int version;
   TypeSet x;
@@ -40,7 +40,7 @@ bool check_type_in(const NodeReader& reader, std::string_view name, const TypeSe
 struct QuantizationParameters {
   reference::QuantizationLayout layout;
   std::vector<double> scale;       ///< one per parameter of the layout, exact
-  std::vector<double> zero_point;  ///< likewise; 0 when omitted
+  std::vector<double> zero_point;  ///< one per parameter of the layout, exact; 0 when omitted
 };
 
 /// Reads scale and zero point of the given names, and axis and block_size (rule D7). Their element

@@ -85,7 +85,7 @@ std::size_t parameter_of_one(const LinearPlacement& p, std::int64_t index) {
   return parameter_of_block(layout, index, index / layout.inner % layout.channels);
 }
 
-// Of a byte's four elements the second and the third quantize those before them anew, with their own parameters.
+// The second and the third of a byte's four elements quantize those before them anew, with their own parameters.
 std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t index) {
   constexpr std::int64_t kInAByte = 4;
   constexpr std::int64_t kLast = 2;

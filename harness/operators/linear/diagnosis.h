@@ -1,4 +1,5 @@
-// What diagnosis asks the family of QuantizeLinear and DequantizeLinear: Family says what each of these does.
+// Diagnosis calls these functions of the family of QuantizeLinear and DequantizeLinear: Family says what each of them
+// does.
 #pragma once
 
 #include <optional>

@@ -62,7 +62,7 @@ class FloatOutput {
   double largest_;
 };
 
-// What is the same for both operators: where parameters lie, how elements are packed.
+// Counts the hazards that both operators have by their layout: a size tail, a negative axis, partial blocks.
 void count_layout(const QuantizationLayout& layout, std::int64_t axis, HazardCounts& counts) {
   const std::int64_t elements = layout.elements();
   counts.add(Hazard::size_tail, elements % 4);
@@ -208,7 +208,7 @@ class DequantizeHazards {
   const reference::DequantizeLinear& node_;
   HazardCounts& counts_;
   FloatOutput output_{node_.y_type};
-  double half_range_ = 0;  ///< of an integer x; 0 for float x
+  double half_range_ = 0;  ///< half the range of an integer x; 0 for float x
   bool is_float32_;
 };
 

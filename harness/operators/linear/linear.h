@@ -15,7 +15,7 @@ namespace qconform {
 /// `lowered`.
 [[nodiscard]] const reference::QuantizeLinear* quantize_linear_of(const Lowered& lowered);
 [[nodiscard]] const reference::DequantizeLinear* dequantize_linear_of(const Lowered& lowered);
-/// What both have: null for other families.
+/// Returns the layout of a QuantizeLinear or DequantizeLinear: null for other families.
 [[nodiscard]] const reference::QuantizationLayout* layout_of(const Lowered& lowered);
 
 // For the family alone: Family says what they do.

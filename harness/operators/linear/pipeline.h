@@ -30,14 +30,14 @@ struct LinearPlacement {
   reference::Element y_type;
 };
 
-// What the reference does.
+// Steps of the reference.
 Quotient divide(const QuantizeLinear& node, double x, double scale);
 double subtract(const DequantizeLinear& node, double x, double zero_point);
 std::uint64_t multiply(const DequantizeLinear& node, double x, double zero_point, double difference, double scale);
 
 std::uint64_t encode_quotient(const QuantizeLinear& node, const Quotient& quotient);
 
-// What other implementations do.
+// Steps of other implementations.
 /// The parameter of an element if this were the axis, the tensor of parameters keeping its shape; an axis that x has
 /// not changes nothing, and a negative one is counted from the end.
 std::size_t parameter_of_axis(const LinearPlacement& placement, std::int64_t axis, std::int64_t index);

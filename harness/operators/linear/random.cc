@@ -189,7 +189,8 @@ double draw_real(Rng& rng, double scale, double reach) {
   }
 }
 
-// Where overflow of a float type may begin: the largest number, and half a step or one step above it, of either sign.
+// Draws a number near which overflow of a float type may begin: the largest number, and half a step or one step above
+// it, of either sign.
 double draw_border(Rng& rng, ElementType type) {
   const reference::FloatFormat& format = float_format(element_of(type));
   const double largest = decode(format, format.largest());

@@ -16,7 +16,7 @@ namespace qconform::relations {
 struct Linear final : Parts {
   reference::QuantizationLayout layout;
   std::vector<double> scale;       ///< one per parameter of the layout, exact
-  std::vector<double> zero_point;  ///< likewise; 0 where omitted
+  std::vector<double> zero_point;  ///< one per parameter of the layout; 0 where omitted
   ElementType y_type = ElementType::undefined;
 };
 

@@ -1,4 +1,4 @@
-// Where expressions may stand in QuantizeLinear and DequantizeLinear.
+// Lists the places in QuantizeLinear and DequantizeLinear at which expressions may stand.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -235,7 +235,7 @@ Quotient divide_by(const QuantizeLinear& node, double x, double scale) {
   return reference::divide({kMethod, kType == Element::none ? own : kType, "Q1"}, x, scale);
 }
 
-// Where the type is not at least as wide, the division stays as it is.
+// Divides in type kType. The division stays as it is where kType has no more bits than the division's own type.
 template <Element kType>
 Quotient divide_wider_in(const QuantizeLinear& node, double x, double scale) {
   const bool is_wider = bits_of(division_type(node)) < bits_of(kType);

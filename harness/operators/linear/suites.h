@@ -1,5 +1,5 @@
-// What suites ask the family of QuantizeLinear and DequantizeLinear: random and swept cases, and shapes of what a model
-// does not tell. A source file of that name has each.
+// Suites ask the family of QuantizeLinear and DequantizeLinear for random and swept cases, and for the shapes that a
+// model does not tell: random.cc, sweep_quantize.cc and sweep_dequantize.cc, model_inputs.cc.
 #pragma once
 
 #include "harness/core/case.h"

@@ -1,5 +1,5 @@
-// What the models of QuantizeLinear and DequantizeLinear have in common: version, shape, placement of
-// the parameters, zero point.
+// The models of QuantizeLinear and DequantizeLinear have these parameters in common: version, shape, placement of the
+// parameters, zero point.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ enum VersionClass : std::uint8_t { k10, k13, k19, k21, k23, k24, k25 };
 
 /// Shapes and placement.
 struct Frame {
-  std::vector<std::int64_t> shape;            ///< of x
-  std::vector<std::int64_t> parameter_shape;  ///< of scale and zero point
+  std::vector<std::int64_t> shape;            ///< the shape of x
+  std::vector<std::int64_t> parameter_shape;  ///< the shape of scale and zero point
   std::optional<std::int64_t> axis;           ///< as the attribute
   std::int64_t block_size = 0;
   reference::QuantizationLayout layout;

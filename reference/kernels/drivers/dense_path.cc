@@ -47,7 +47,7 @@ class PaddingSplit {
     tile_ends_.push_back(pieces_.size());
   }
 
-  /// Of the tile with this number.
+  /// Returns the pieces of tile number `tile`.
   [[nodiscard]] std::span<const TilePiece> pieces(std::size_t tile) const {
     return std::span(pieces_).subspan(tile_ends_[tile], tile_ends_[tile + 1] - tile_ends_[tile]);
   }
@@ -188,7 +188,7 @@ class DenseRun {
   const ConvolutionMicroKernels& micro_kernels_;
   const PackedWeights& weights_;
   std::int64_t groups_;
-  std::int64_t tap_bytes_;  // of x
+  std::int64_t tap_bytes_;  // bytes of x
   StripTiles tiles_;
   PaddingSplit split_;
   std::vector<PanelProduct> products_;

@@ -40,13 +40,13 @@ class DepthwiseWeights {
   void pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
                     std::span<const std::byte> w);
   [[nodiscard]] bool by_columns() const;
-  // Where part `part` of tap `tap` is listed.
+  // Returns the place in the list of part `part` of tap `tap`.
   [[nodiscard]] std::int64_t listed(std::int64_t tap, std::int64_t part) const;
 
   const ConvolutionMicroKernels& micro_kernels_;
   std::int64_t taps_;
-  std::int64_t columns_;  // of the kernel
-  std::int64_t parts_;    // of a weight
+  std::int64_t columns_;  // the kernel's
+  std::int64_t parts_;    // a weight's
   int groups_;
   std::vector<WeightPanel> panels_;
   AlignedMemory memory_;

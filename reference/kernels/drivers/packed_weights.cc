@@ -135,7 +135,7 @@ bool LineWeights::pack_row(const ConvolutionOperands& operands, std::span<const 
   return true;
 }
 
-// Of nearly the same size: a short one would cost almost as much.
+// Divides the channels into panels of nearly the same size: a short one would cost almost as much.
 void LineWeights::divide_into_panels(std::int64_t channels) {
   const std::int64_t count = (channels + kTilePositions - 1) / kTilePositions;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -20,11 +20,12 @@
 
 namespace qconform::reference {
 
-/// What is XORed to a byte of x to give it the sign that micro-kernels take, and the zero point then.
+/// Returns the byte that is XORed to each byte of x to give it the sign that micro-kernels take.
 [[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands,
                                             const ConvolutionMicroKernels& micro_kernels) {
   return (operands.x_type == Integer8::int8) != micro_kernels.signed_x ? 0x80 : 0;
 }
+/// Returns the zero point of x after its bytes are XORed with x_flip().
 [[nodiscard]] constexpr std::int32_t packed_x_zero_point(const ConvolutionOperands& operands,
                                                          const ConvolutionMicroKernels& micro_kernels) {
   const std::int32_t shift = x_flip(operands, micro_kernels);
@@ -33,7 +34,7 @@ namespace qconform::reference {
 
 /// Output channels of one group that are computed together.
 struct WeightPanel {
-  std::int64_t first_channel;  ///< of the output
+  std::int64_t first_channel;  ///< index among the channels of the output
   int channels;
   int vectors;              ///< channels rounded up
   std::int64_t first_lane;  ///< index into arrays with one entry for each lane of all panels
@@ -54,7 +55,7 @@ class PackedWeights {
   [[nodiscard]] std::int64_t lanes() const { return static_cast<std::int64_t>(start_.size()); }
 
   [[nodiscard]] const std::byte* data(const WeightPanel& panel) const { return memory_.data() + panel.offset; }
-  /// What the sums of each lane start with, bias included.
+  /// Returns the number that the sum of each lane of a panel starts with, bias included.
   [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
 
   /// Whether x' and w' are packed less their zero points (x_bytes 2).
@@ -98,9 +99,9 @@ class LineWeights {
 
   [[nodiscard]] std::int64_t row_bytes() const { return row_bytes_; }
   [[nodiscard]] const std::byte* row(std::int64_t channel) const { return memory_.data() + channel * row_bytes_; }
-  /// What the sums of each channel start with, bias included.
+  /// Returns the number that the sum of each channel starts with, bias included.
   [[nodiscard]] const std::int32_t* start() const { return start_.data(); }
-  /// At most kTilePositions channels each; lanes are channels.
+  /// Returns panels of at most kTilePositions channels; their lanes are channels.
   [[nodiscard]] std::span<const WeightPanel> panels() const { return panels_; }
 
  private:

@@ -14,12 +14,12 @@
 
 namespace qconform::reference {
 
-/// What every path is made of; outlives it.
+/// Holds all that a path is made from; outlives the path.
 struct ConvolutionSetup {
   ConvolutionOperands operands;
   ImageLayout layout;
   const ConvolutionMicroKernels& micro_kernels;
-  std::optional<RoundingProfile> profile;  ///< what sums are requantized with; none: they are the output
+  std::optional<RoundingProfile> profile;  ///< requantizes the sums; none: the sums are the output
 };
 
 /// Whether sums can be computed by lines of y.

@@ -8,9 +8,9 @@
 namespace qconform::reference {
 namespace {
 
-constexpr std::int64_t kTaps = 4;  // of one group
+constexpr std::int64_t kTaps = 4;  // the taps of one group
 
-// Of the lanes of a line, below which transposing x and y costs less.
+// The least share of the lanes of a line that a plane must fill: below it, transposing x and y costs less.
 constexpr double kLeastShareOfLanes = 0.4;
 
 SpatialAxis rows_of(const ConvolutionGeometry& g) {
@@ -72,7 +72,7 @@ class PlanePath final : public ConvolutionPath {
     }
   }
 
-  // Of the plane number `plane` of y, kTilePositions rows and columns from `row` and `column` on.
+  // Computes at most kTilePositions rows and columns of plane number `plane` of y, from `row` and `column` on.
   void run_lines(PlaneProduct& product, std::int64_t plane, std::int64_t row, std::int64_t column,
                  const TileWriter& writer) const {
     product.first_row = row * rows_.stride - rows_.pad_begin;

@@ -9,7 +9,7 @@
 namespace qconform::reference {
 namespace {
 
-// Of x that is interleaved at a time: half a first-level cache.
+// The bytes of x that are interleaved at a time: half a first-level cache.
 constexpr std::int64_t kTilesBytes = std::int64_t{1} << 14;
 constexpr std::int64_t kMostTiles = 8;
 

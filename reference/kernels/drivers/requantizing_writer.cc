@@ -8,7 +8,7 @@ namespace qconform::reference {
 
 namespace {
 
-// Of the channel's sums, bias included.
+// Returns the largest magnitude that a channel's sums can have, bias included.
 double largest_sum(const ConvolutionOperands& o, std::span<const std::byte> w, std::size_t channel) {
   const IntegerRange x_range = range_of(o.x_type);
   const std::int64_t largest_x = std::max(x_range.hi - o.x_zero_point, o.x_zero_point - x_range.lo);

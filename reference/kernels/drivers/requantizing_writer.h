@@ -34,7 +34,8 @@ class PreparedRequantization {
   void replace_by_exact(const SumsTile& tile, const std::uint64_t* needs_exact, std::uint8_t* y,
                         std::int64_t y_stride) const;
 
-  /// The same for lines; needs_exact and y are by line, of which the first is at y.
+  /// Computes exactly the elements of lines whose bits are set; needs_exact and y are by line, and the first line is at
+  /// y.
   void replace_by_exact(const LinesTile& tile, const std::uint64_t* needs_exact, std::uint8_t* y) const;
 
   /// Bytes of `count` sums of one channel. Both may be accessed up to the next multiple of 16.

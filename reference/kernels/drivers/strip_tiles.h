@@ -34,7 +34,8 @@ class RowStrip {
   [[nodiscard]] std::int64_t row_bytes() const { return row_bytes_; }
 
  private:
-  // Of `stored` rows or columns, [begin, end) lie in the input, the first at input row or column `from`.
+  // Says which of `stored` rows or columns lie in the input: those in [begin, end), the first at input row or column
+  // `from`.
   struct Inside {
     std::int64_t stored;
     std::int64_t begin;
@@ -65,7 +66,7 @@ class RowStrip {
   const Lowering& lowering_;
   const ConvolutionMicroKernels& micro_kernels_;
   ImageLayout layout_;
-  // Of the range loaded last.
+  // The pixels of the range loaded last.
   const std::byte* first_ = nullptr;
   std::int64_t pixel_bytes_ = 0;
   std::int64_t row_bytes_ = 0;
@@ -87,11 +88,11 @@ class StripTiles {
   /// Packs the strip of image number `image`.
   void load(std::span<const std::byte> x, std::int64_t image, const StripRange& range);
 
-  /// Where the window of each position begins, in the order of y.
+  /// Returns the address at which the window of each position begins, in the order of y.
   [[nodiscard]] std::span<const std::byte* const> rows() const { return rows_; }
   [[nodiscard]] std::int64_t positions() const { return static_cast<std::int64_t>(rows_.size()); }
   [[nodiscard]] std::int64_t image() const { return image_; }
-  /// Of the strip, within the image.
+  /// Returns the strip's first position within the image.
   [[nodiscard]] std::int64_t first_position() const { return first_position_; }
   /// Positions of the tile that begins at position `first` of the strip.
   [[nodiscard]] int tile_size(std::int64_t first) const {
@@ -107,7 +108,7 @@ class StripTiles {
   // as many positions as there are, for which a whole cache line counts more.
   static constexpr int kFullTile = 48;
 
-  // Where the windows begin. Strips of the same size mostly have the same.
+  // Says at which addresses the windows begin. Strips of the same size mostly have the same grid.
   struct Grid {
     const std::byte* first = nullptr;
     std::int64_t row_bytes = 0;
@@ -129,7 +130,7 @@ class StripTiles {
   std::vector<const std::byte*> rows_;
 };
 
-/// What one convolution runs over: strips of all images, and the parts in which each strip is computed.
+/// Holds the work of one convolution: the strips of each image, and the parts in which each strip is computed.
 struct StripWork {
   std::vector<StripRange> strips;
   std::int64_t parts = 1;  ///< more than one where strips and images are fewer than threads

@@ -103,7 +103,7 @@ void TileGather::locate_segment(std::size_t segment, std::size_t first_run) {
   const Run run{.first = s.first + static_cast<int>(begin - s.last_index),
                 .count = static_cast<int>(end - begin),
                 .offset = row * last.input + begin * last.stride + shift};
-  // Where neither padding nor stride separates two rows (1x1 kernels, say), they are one run.
+  // Two rows that neither padding nor stride separates (1x1 kernels, say) are one run.
   if (runs_.size() > first_run && last.stride == 1) {
     Run& previous = runs_.back();
     if (previous.first + previous.count == run.first && previous.offset + previous.count == run.offset) {

@@ -35,7 +35,7 @@ class TileGather {
   struct Run {
     int first;
     int count;
-    std::int64_t offset;  // of the first input byte within its channel
+    std::int64_t offset;  // the offset of the first input byte within its channel
   };
 
   void locate_window(std::int64_t first_tap);
@@ -56,7 +56,7 @@ class TileGather {
   std::int64_t window_begin_ = 0;
   std::vector<std::size_t> run_ends_;
   std::vector<Run> runs_;
-  std::vector<std::int64_t> shifts_;  // of the tap being located, along each axis
+  std::vector<std::int64_t> shifts_;  // the shifts of the tap being located, along each axis
 };
 
 }  // namespace qconform::reference

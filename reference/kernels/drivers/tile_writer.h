@@ -1,4 +1,4 @@
-// What the convolution driver hands finished sums to.
+// The convolution driver hands finished sums to a TileWriter.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct SumsTile {
   std::int64_t stride;
   int positions;                ///< in [1, kTilePositions]
   int channels;                 ///< in [1, kPanelChannels]; sums has whole vectors of them
-  std::int64_t first_channel;   ///< of the output
+  std::int64_t first_channel;   ///< index among the channels of the output
   std::int64_t first_lane;      ///< see WeightPanel
-  std::int64_t first_position;  ///< of the image
+  std::int64_t first_position;  ///< index among the positions of the image
   std::int64_t image;
 };
 
@@ -41,7 +41,7 @@ class TileWriter {
   TileWriter& operator=(const TileWriter&) = delete;
   virtual ~TileWriter() = default;
 
-  /// Called from several threads at once, for different elements of y, as are the others.
+  /// Writes finished sums. All functions are called from several threads at once, for different elements of y.
   virtual void write(const SumsTile& tile) const = 0;
 
   /// Computes the tile's sums, each by one of `products`, and writes them. They need not pass through tile.sums.
@@ -56,7 +56,8 @@ class TileWriter {
     write(tile);
   }
 
-  /// The same for lines. Only for micro-kernels and outputs that have them (takes_lines() in path.h).
+  /// Computes the sums of lines by `product` and writes them. Only for micro-kernels and outputs that have lines
+  /// (takes_lines() in path.h).
   virtual void write_lines(const LineMicroKernels& micro_kernels, const PanelProduct& product,
                            const LinesTile& tile) const = 0;
   virtual void write_lines(const LineMicroKernels& micro_kernels, const PlaneProduct& product,
