@@ -57,7 +57,8 @@ void describe_place(FailureGroup& group) {
   for (const auto& observation : group.failures.kept) kept.push_back(observation.get());
   const Pattern pattern = pattern_of(kept);
   group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
-  if (!group.cause) group.signature = group.failing_part.empty() ? "unexplained:" + std::string(pattern.id) : group.failing_part;
+  if (!group.cause)
+    group.signature = group.failing_part.empty() ? "unexplained:" + std::string(pattern.id) : group.failing_part;
 }
 
 Causes::Causes(const Operator& op, const Policy& policy, const Arithmetic* base)
