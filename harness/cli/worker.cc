@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/backends/rewriting_program.h"
-#include "harness/backends/sandbox/guest_desk.h"
+#include "harness/backends/sandbox/guest_worker.h"
 #include "harness/backends/sandbox/worker_process.h"
 #include "harness/backends/select.h"
 #include "harness/cli/arguments.h"

@@ -66,9 +66,9 @@ struct Family {
 
   /// Features that the family's random cases may have more or less often, besides the operators.
   std::span<const Feature> features = {};
-  /// Features from kSteered on, which are otherwise as usual: with `always` or `none`, cases come to lie where narrow
-  /// backends take them.
-  std::span<const Feature> steered = {};
+  /// Features from kFirstSelecting on, each of which restricts random cases: with `always` or `none`, cases come to lie
+  /// where narrow backends take them.
+  std::span<const Feature> selecting = {};
   /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw, and chance.
   Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.

@@ -45,7 +45,7 @@ Inside::Inside(std::vector<Contract> contracts) : contracts_(std::move(contracts
     for (const Operator& known : family->operators) {
       const auto plan = plan_of(known.name);
       if (known.draw == nullptr || !plan || !contracts_[*plan].takes_anything()) continue;
-      if (auto swarm = steered(*family, known)) drawn_.push_back({&known, *swarm});
+      if (auto swarm = fitted(*family, known)) drawn_.push_back({&known, *swarm});
     }
   }
 }
@@ -82,11 +82,11 @@ double Inside::mean_nearness(const Operator& known, const Swarm& swarm) const {
 
 // Feature by feature, what brings the draws nearest; as usual unless another weight brings them nearer by more than
 // chance. Nothing where the operator is not taken.
-std::optional<Swarm> Inside::steered(const Family& family, const Operator& known) const {
+std::optional<Swarm> Inside::fitted(const Family& family, const Operator& known) const {
   constexpr double kClearly = 0.08;
   Swarm swarm;
   double best = mean_nearness(known, swarm);
-  for (const auto& features : {family.steered, family.features}) {
+  for (const auto& features : {family.selecting, family.features}) {
     for (const Feature feature : features) {
       Swarm chosen = swarm;
       for (const Swarm::Weight weight : {Swarm::Weight::none, Swarm::Weight::always}) {

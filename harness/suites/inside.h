@@ -54,7 +54,7 @@ class Inside {
 
   [[nodiscard]] std::optional<int> nearness_of(const Case& test_case) const;
   [[nodiscard]] double mean_nearness(const Operator& known, const Swarm& swarm) const;
-  [[nodiscard]] std::optional<Swarm> steered(const Family& family, const Operator& known) const;
+  [[nodiscard]] std::optional<Swarm> fitted(const Family& family, const Operator& known) const;
   [[nodiscard]] bool reaches(const Operator& known, const Swarm& swarm) const;
 
   std::vector<sweep::Contract> contracts_;

@@ -186,9 +186,9 @@ TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
   for (const Feature feature : feature::kShared) take(feature);
   for (const Family* family : families()) {
     for (const Feature feature : family->features) take(feature);
-    for (const Feature feature : family->steered) {
+    for (const Feature feature : family->selecting) {
       take(feature);
-      EXPECT_GE(feature.position, kSteered);
+      EXPECT_GE(feature.position, kFirstSelecting);
     }
     for (const Operator& known : family->operators) {
       if (known.usual_weight != 0) take(known.feature);

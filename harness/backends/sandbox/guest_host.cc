@@ -45,9 +45,9 @@ GuestHost::GuestHost(const GuestCommand& command, const SandboxLimits& limits)
     : limits_(limits),
       disk_(memfd_create("qconform-disk", MFD_CLOEXEC)),
       log_(memfd_create("qconform-log", MFD_CLOEXEC)),
-      line_(disk_.get(), DiskLine::Side::host) {
+      line_(disk_.get(), DiskChannel::Side::host) {
   constexpr const char* kWhat = "cannot start an emulator";
-  if (ftruncate(disk_.get(), static_cast<off_t>(DiskLine::kBytes)) != 0) throw MachineFailure(kWhat, errno);
+  if (ftruncate(disk_.get(), static_cast<off_t>(DiskChannel::kBytes)) != 0) throw MachineFailure(kWhat, errno);
   process_ = ForkedProcess(ForkedProcess::Group::own, [&] { become(command); });
   if (!process_.is_running()) throw MachineFailure(kWhat, errno);
 }
@@ -100,12 +100,12 @@ std::optional<std::span<const std::byte>> GuestHost::receive_hello(Death& death)
 
 // For the largest: nothing is sent then that would have to wait for answers to be taken.
 bool GuestHost::has_room() {
-  return sent_ - received_ < CaseChannel::kSlots && line_.has_room(DiskLine::kLargestMessage);
+  return sent_ - received_ < CaseChannel::kSlots && line_.has_room(DiskChannel::kLargestMessage);
 }
 
 bool GuestHost::send(const Case& test_case, bool closely) {
   const std::size_t size = encoded_size(test_case);
-  if (size > DiskLine::kLargestMessage) return false;
+  if (size > DiskChannel::kLargestMessage) return false;
   request_.resize(size);
   encode(test_case, request_);
   line_.send(request_, closely ? 1 : 0);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/sandbox/disk_line.h"
+#include "harness/backends/sandbox/disk_channel.h"
 #include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/sandbox/worker_link.h"
 #include "harness/base/forked_process.h"
@@ -40,7 +40,7 @@ class GuestHost final : public WorkerLink {
   SandboxLimits limits_;
   Descriptor disk_;
   Descriptor log_;
-  DiskLine line_;
+  DiskChannel line_;
   ForkedProcess process_;
   std::vector<std::byte> request_;
   std::uint32_t sent_ = 0;

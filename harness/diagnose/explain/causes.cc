@@ -229,18 +229,18 @@ std::vector<const Observation*> Causes::smallest_open() const {
   std::stable_sort(open.begin(), open.end(), [](const Observation* a, const Observation* b) {
     return a->modelled().expense() < b->modelled().expense();
   });
-  if (open.size() > kPeeled) open.resize(kPeeled);
+  if (open.size() > kSearchedIn) open.resize(kSearchedIn);
   return open;
 }
 
 void Causes::find() {
   std::vector<const Observation*> passing;
   for (const auto& observation : passed_) passing.push_back(observation.get());
-  while (searches_ < kPeelings) {
+  while (searches_ < kMostSearches) {
     const std::vector<const Observation*> open = smallest_open();
     if (open.empty()) return;
     ++searches_;
-    auto set = most_reproducing(test_, open, passing, known_, kPeelingWork);
+    auto set = most_reproducing(test_, open, passing, known_, kSearchWork);
     if (!set) return;
     add(std::move(*set), std::nullopt);
   }

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/diagnose/explain/common_sets.h"
 #include "harness/diagnose/explain/evidence.h"
 #include "harness/diagnose/explain/explanation.h"
-#include "harness/diagnose/explain/peeling.h"
 
 namespace qconform::diagnose {
 
@@ -53,12 +53,12 @@ void describe_place(FailureGroup& group);
 
 class Causes {
  public:
-  static constexpr std::size_t kOpen = 1600;   ///< failures without a cause that are kept to be taken apart,
-  static constexpr std::size_t kPassing = 48;  ///< and passing cases that causes are held against
-  static constexpr std::size_t kPeeled = 48;   ///< open failures that a cause is looked for in
-  static constexpr std::uint64_t kPeelingWork = std::uint64_t{1} << 26;  ///< products, for each cause
-  static constexpr std::uint64_t kClaimedThoroughly = 100;               ///< failures that every cause is tried on
-  static constexpr int kPeelings = 48;                                   ///< searches for a further one
+  static constexpr std::size_t kOpen = 1600;      ///< failures without a cause that are kept to be taken apart,
+  static constexpr std::size_t kPassing = 48;     ///< and passing cases that causes are held against
+  static constexpr std::size_t kSearchedIn = 48;  ///< open failures that a cause is looked for in
+  static constexpr std::uint64_t kSearchWork = std::uint64_t{1} << 26;  ///< products, for each cause
+  static constexpr std::uint64_t kClaimedThoroughly = 100;              ///< failures that every cause is tried on
+  static constexpr int kMostSearches = 48;                              ///< searches for a further one
 
   /// `base`: CandidateTest's.
   Causes(const Operator& op, const Policy& policy, const Arithmetic* base = nullptr);
@@ -86,7 +86,7 @@ class Causes {
   /// Looks for causes of the open failures, until there is none or too much was spent on it.
   void find();
 
-  /// Returns the smallest kPeeled kept failures that no cause reproduces.
+  /// Returns the smallest kSearchedIn kept failures that no cause reproduces.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
   /// Whether a cause that is explained without doubt has every byte of it.
   [[nodiscard]] bool is_explained(const Observation& observation) const;

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "harness/diagnose/explain/common_sets.h"
 #include "harness/diagnose/explain/learning.h"
 #include "harness/diagnose/explain/nearest_set.h"
-#include "harness/diagnose/explain/peeling.h"
 #include "harness/diagnose/explain/probes.h"
 
 namespace qconform::diagnose {

@@ -20,7 +20,7 @@ struct Feature {
 inline constexpr std::size_t kFeatures = 32;
 /// Features from this place on are as usual in each block: they are for generators that steer towards what a backend
 /// takes.
-inline constexpr std::size_t kSteered = 24;
+inline constexpr std::size_t kFirstSelecting = 24;
 
 /// Features of values and parameters, whatever the operator. Those of families are in their folders.
 namespace feature {

@@ -55,7 +55,7 @@ const Family& convolution_family() {
   static const Family family{.name = "convolution",
                              .operators = operators,
                              .features = feature::kConvolution,
-                             .steered = feature::kSteeredConvolution,
+                             .selecting = feature::kSelectingConvolution,
                              .draw_for = draw_convolution_for,
                              .swept_models = swept_convolution_models,
                              .data_shape = convolution_data_shape,

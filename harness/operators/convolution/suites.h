@@ -30,7 +30,7 @@ inline constexpr Feature bias{13};
 inline constexpr std::array kConvolution{batch, register_widths, groups,       strides,     dilations,
                                          pads,  auto_pad,        large_images, per_channel, bias};
 
-// Steered.
+// Features that restrict the cases: Family::selecting.
 inline constexpr Feature uint8_x{24};
 inline constexpr Feature uint8_w{25};
 inline constexpr Feature uint8_y{26};
@@ -38,7 +38,7 @@ inline constexpr Feature one_axis{27};
 inline constexpr Feature two_axes{28};
 inline constexpr Feature middle_w_zero_point{29};
 
-inline constexpr std::array kSteeredConvolution{uint8_x, uint8_w, uint8_y, one_axis, two_axes, middle_w_zero_point};
+inline constexpr std::array kSelectingConvolution{uint8_x, uint8_w, uint8_y, one_axis, two_axes, middle_w_zero_point};
 
 }  // namespace qconform::feature
 

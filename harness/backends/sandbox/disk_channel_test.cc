@@ -1,4 +1,4 @@
-#include "harness/backends/sandbox/disk_line.h"
+#include "harness/backends/sandbox/disk_channel.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,14 +15,14 @@
 namespace qconform {
 namespace {
 
-class DiskLineTest : public ::testing::Test {
+class DiskChannelTest : public ::testing::Test {
  protected:
-  DiskLineTest() { EXPECT_EQ(ftruncate(file_.get(), static_cast<off_t>(DiskLine::kBytes)), 0); }
+  DiskChannelTest() { EXPECT_EQ(ftruncate(file_.get(), static_cast<off_t>(DiskChannel::kBytes)), 0); }
 
   static std::vector<std::byte> bytes_of(std::uint32_t number, std::size_t size) {
     return std::vector<std::byte>(size, std::byte(number + 1));
   }
-  static void expect(const std::optional<DiskLine::Message>& message, std::uint32_t number, std::size_t size) {
+  static void expect(const std::optional<DiskChannel::Message>& message, std::uint32_t number, std::size_t size) {
     ASSERT_TRUE(message);
     EXPECT_EQ(message->mark, number);
     ASSERT_EQ(message->bytes.size(), size);
@@ -30,19 +30,19 @@ class DiskLineTest : public ::testing::Test {
   }
 
   Descriptor file_{memfd_create("line", MFD_CLOEXEC)};
-  DiskLine host_{file_.get(), DiskLine::Side::host};
-  DiskLine guest_{file_.get(), DiskLine::Side::guest};
+  DiskChannel host_{file_.get(), DiskChannel::Side::host};
+  DiskChannel guest_{file_.get(), DiskChannel::Side::guest};
 };
 
-TEST_F(DiskLineTest, HasNothingAtFirst) {
+TEST_F(DiskChannelTest, HasNothingAtFirst) {
   EXPECT_FALSE(host_.receive());
   EXPECT_FALSE(guest_.receive());
   EXPECT_FALSE(host_.is_damaged() || guest_.is_damaged());
 }
 
 // Several times around the ring, up to as many messages as fit, in both directions.
-TEST_F(DiskLineTest, KeepsMessagesOfEverySizeInTheirOrder) {
-  constexpr std::size_t kLineSizes[] = {0, 1, 495, 496, 497, 5000, 300'000, DiskLine::kLargestMessage};
+TEST_F(DiskChannelTest, KeepsMessagesOfEverySizeInTheirOrder) {
+  constexpr std::size_t kLineSizes[] = {0, 1, 495, 496, 497, 5000, 300'000, DiskChannel::kLargestMessage};
   const auto size_of = [&](std::uint32_t number) { return kLineSizes[number % std::size(kLineSizes)]; };
   std::uint32_t sent = 0;
   std::uint32_t answered = 0;
@@ -61,12 +61,12 @@ TEST_F(DiskLineTest, KeepsMessagesOfEverySizeInTheirOrder) {
   EXPECT_FALSE(host_.is_damaged() || guest_.is_damaged());
 }
 
-TEST_F(DiskLineTest, HasNoRoomForMoreThanTheLargestMessage) {
-  EXPECT_TRUE(host_.has_room(DiskLine::kLargestMessage));
-  EXPECT_FALSE(host_.has_room(DiskLine::kLargestMessage + 1));
+TEST_F(DiskChannelTest, HasNoRoomForMoreThanTheLargestMessage) {
+  EXPECT_TRUE(host_.has_room(DiskChannel::kLargestMessage));
+  EXPECT_FALSE(host_.has_room(DiskChannel::kLargestMessage + 1));
 }
 
-TEST_F(DiskLineTest, ShowsNothingBeforeTheFlush) {
+TEST_F(DiskChannelTest, ShowsNothingBeforeTheFlush) {
   host_.send(bytes_of(7, 10), 7);
   EXPECT_FALSE(guest_.receive());
   host_.flush();
@@ -74,7 +74,7 @@ TEST_F(DiskLineTest, ShowsNothingBeforeTheFlush) {
 }
 
 // A sector that is half written tells nothing; a length that nobody sends ends it.
-TEST_F(DiskLineTest, DoesNotBelieveWhatMakesNoSense) {
+TEST_F(DiskChannelTest, DoesNotBelieveWhatMakesNoSense) {
   const std::uint64_t torn[] = {512, 0, 0};
   ASSERT_EQ(pwrite(file_.get(), torn, sizeof torn, 0), static_cast<ssize_t>(sizeof torn));
   EXPECT_FALSE(guest_.receive());

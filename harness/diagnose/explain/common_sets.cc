@@ -1,4 +1,4 @@
-#include "harness/diagnose/explain/peeling.h"
+#include "harness/diagnose/explain/common_sets.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,10 +22,10 @@ struct Scored {
   double gain = 0;               ///< wrong elements explained less others broken, in parts of each failure's
 };
 
-class Peeling {
+class CommonSetSearch {
  public:
-  Peeling(const CandidateTest& test, std::span<const Observation* const> failing,
-          std::span<const Observation* const> passing, std::uint64_t work)
+  CommonSetSearch(const CandidateTest& test, std::span<const Observation* const> failing,
+                  std::span<const Observation* const> passing, std::uint64_t work)
       : test_(test), failing_(failing), passing_(passing), last_work_(test.work() + work) {}
 
   [[nodiscard]] std::optional<DefectSet> grown(std::span<const Defect* const> known) {
@@ -159,12 +159,12 @@ Match CandidateModels::match(const CandidateTest& test, const Observation& obser
 std::optional<DefectSet> most_reproducing(const CandidateTest& test, std::span<const Observation* const> failing,
                                           std::span<const Observation* const> passing,
                                           std::span<const Defect* const> known, std::uint64_t work) {
-  return Peeling(test, failing, passing, work).run(known);
+  return CommonSetSearch(test, failing, passing, work).run(known);
 }
 
 std::optional<DefectSet> reproducing_all(const CandidateTest& test, std::span<const Observation* const> failing,
                                          std::span<const Defect* const> known, std::uint64_t work) {
-  return Peeling(test, failing, {}, work).grown(known);
+  return CommonSetSearch(test, failing, {}, work).grown(known);
 }
 
 }  // namespace qconform::diagnose

@@ -14,11 +14,11 @@ namespace qconform {
 /// it counts what it has sent and received, and a ring of bytes for what it sends. Nobody is woken: the receiver asks
 /// again.
 ///
-///     DiskLine line(file, DiskLine::Side::host);
+///     DiskChannel line(file, DiskChannel::Side::host);
 ///     if (line.has_room(size)) line.send(bytes, 0);
 ///     line.flush();
 ///     while (!(answer = line.receive())) pause();
-class DiskLine {
+class DiskChannel {
  public:
   enum class Side : std::uint8_t { host, guest };
   struct Message {
@@ -34,7 +34,7 @@ class DiskLine {
   static constexpr std::size_t kBytes = (2 * kRing / kCylinder + 2) * kCylinder;
 
   /// `file` stays the caller's. A disk is opened with O_DIRECT: what lies in between must not keep old sectors.
-  DiskLine(int file, Side side);
+  DiskChannel(int file, Side side);
 
   /// Whether a message of so many bytes can be sent now; it need never be so for more than kLargestMessage.
   [[nodiscard]] bool has_room(std::size_t bytes);

@@ -1,4 +1,4 @@
-#include "harness/backends/sandbox/guest_desk.h"
+#include "harness/backends/sandbox/guest_worker.h"
 
 #include <fcntl.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/backends/sandbox/disk_line.h"
+#include "harness/backends/sandbox/disk_channel.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/base/pipe.h"
 
@@ -20,9 +20,9 @@ constexpr auto kPause = std::chrono::milliseconds(1);
 // Each time that answers are shown costs two writes to the emulated disk.
 constexpr int kShownTogether = 16;
 
-class GuestDesk {
+class GuestWorker {
  public:
-  explicit GuestDesk(DiskLine& line) : line_(line) {}
+  explicit GuestWorker(DiskChannel& line) : line_(line) {}
 
   void greet(const Hello& hello) {
     put(hello);
@@ -66,7 +66,7 @@ class GuestDesk {
   }
 
   void answer(const Outcome& outcome) {
-    if (encoded_size(outcome) <= DiskLine::kLargestMessage) return put(outcome);
+    if (encoded_size(outcome) <= DiskChannel::kLargestMessage) return put(outcome);
     put(Outcome(outcome::Unsupported{"the output is larger than what a worker gives"}));
   }
 
@@ -82,7 +82,7 @@ class GuestDesk {
     if (++unseen_ % kShownTogether == 0) line_.flush();
   }
 
-  DiskLine& line_;
+  DiskChannel& line_;
   std::deque<Case> cases_;  ///< started and not finished
   std::vector<std::byte> bytes_;
   int unseen_ = 0;
@@ -93,8 +93,8 @@ class GuestDesk {
 Result<void> run_guest(const OpenBackend& open, const std::string& disk, const SandboxLimits& limits) {
   const Descriptor file(::open(disk.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
   if (file.get() < 0) return fail(disk, std::generic_category().message(errno));
-  DiskLine line(file.get(), DiskLine::Side::guest);
-  GuestDesk desk(line);
+  DiskChannel line(file.get(), DiskChannel::Side::guest);
+  GuestWorker desk(line);
   const auto backend = open_in_sandbox(open, "", limits);
   Hello hello;
   if (backend) {

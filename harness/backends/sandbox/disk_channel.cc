@@ -1,4 +1,4 @@
-#include "harness/backends/sandbox/disk_line.h"
+#include "harness/backends/sandbox/disk_channel.h"
 
 #include <unistd.h>
 
@@ -16,34 +16,34 @@ constexpr std::size_t kBlock = std::size_t{128} << 10;
 constexpr std::size_t kRings = 2 * kPage;  ///< behind the counts of each side
 
 constexpr std::size_t whole_sectors(std::size_t bytes) {
-  return (bytes + DiskLine::kSector - 1) / DiskLine::kSector * DiskLine::kSector;
+  return (bytes + DiskChannel::kSector - 1) / DiskChannel::kSector * DiskChannel::kSector;
 }
 
-static_assert(kRings + 2 * DiskLine::kRing <= DiskLine::kBytes && DiskLine::kRing % kBlock == 0);
+static_assert(kRings + 2 * DiskChannel::kRing <= DiskChannel::kBytes && DiskChannel::kRing % kBlock == 0);
 
 }  // namespace
 
-DiskLine::DiskLine(int file, Side side)
+DiskChannel::DiskChannel(int file, Side side)
     : file_(file), side_(side), block_(static_cast<std::byte*>(std::aligned_alloc(kPage, kBlock)), &std::free) {
   if (!block_) throw std::bad_alloc();
 }
 
 // A sector that is read while the other side writes it may be half old.
-std::uint64_t DiskLine::check_of(const Counts& counts) {
+std::uint64_t DiskChannel::check_of(const Counts& counts) {
   constexpr std::uint64_t kSeed = 0x71636f6e666f726dU;  // none of a disk that nobody has written to
   return (counts.sent * 0x9e3779b97f4a7c15U) ^ (counts.received * 0xbf58476d1ce4e5b9U) ^ kSeed;
 }
 
-std::size_t DiskLine::framed(std::size_t bytes) {
+std::size_t DiskChannel::framed(std::size_t bytes) {
   return whole_sectors(sizeof(Frame) + bytes);
 }
 
-std::size_t DiskLine::ring_of(bool own) const {
+std::size_t DiskChannel::ring_of(bool own) const {
   return kRings + ((side_ == Side::host) == own ? 0 : kRing);
 }
 
 // Writes `bytes` bytes of block_ at `offset` of the file, or reads them into block_. False once the line is damaged.
-bool DiskLine::transfer(bool is_write, std::size_t offset, std::size_t bytes) {
+bool DiskChannel::transfer(bool is_write, std::size_t offset, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes && !damaged_;) {
     const auto at = static_cast<off_t>(offset + done);
     const ssize_t count = is_write ? pwrite(file_, block_.get() + done, bytes - done, at)
@@ -54,7 +54,7 @@ bool DiskLine::transfer(bool is_write, std::size_t offset, std::size_t bytes) {
   return !damaged_;
 }
 
-bool DiskLine::has_room(std::size_t bytes) {
+bool DiskChannel::has_room(std::size_t bytes) {
   if (bytes > kLargestMessage) return false;
   const auto is_free = [&] { return sent_ + pending_.size() + framed(bytes) - others_.received <= kRing; };
   if (is_free()) return true;
@@ -62,11 +62,11 @@ bool DiskLine::has_room(std::size_t bytes) {
   return is_free();
 }
 
-void DiskLine::append(std::span<const std::byte> bytes) {
+void DiskChannel::append(std::span<const std::byte> bytes) {
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
 }
 
-void DiskLine::send(std::span<const std::byte> bytes, std::uint32_t mark) {
+void DiskChannel::send(std::span<const std::byte> bytes, std::uint32_t mark) {
   const Frame frame{bytes.size(), mark};
   append(std::as_bytes(std::span(&frame, 1)));
   append(bytes);
@@ -74,7 +74,7 @@ void DiskLine::send(std::span<const std::byte> bytes, std::uint32_t mark) {
   if (pending_.size() >= kBlock) flush();
 }
 
-void DiskLine::write_pending() {
+void DiskChannel::write_pending() {
   for (std::size_t done = 0; done < pending_.size();) {
     const std::size_t position = sent_ % kRing;
     const std::size_t size = std::min({pending_.size() - done, kBlock, kRing - position});
@@ -86,7 +86,7 @@ void DiskLine::write_pending() {
   pending_.clear();
 }
 
-void DiskLine::write_counts() {
+void DiskChannel::write_counts() {
   Counts counts{sent_, fetched_};
   counts.check = check_of(counts);
   std::memset(block_.get(), 0, kSector);
@@ -95,13 +95,13 @@ void DiskLine::write_counts() {
   published_ = fetched_;
 }
 
-void DiskLine::flush() {
+void DiskChannel::flush() {
   if (pending_.empty()) return;
   write_pending();
   write_counts();
 }
 
-void DiskLine::look_at_counts() {
+void DiskChannel::look_at_counts() {
   if (!transfer(false, side_ == Side::host ? kPage : 0, kSector)) return;
   Counts counts;
   std::memcpy(&counts, block_.get(), sizeof counts);
@@ -112,7 +112,7 @@ void DiskLine::look_at_counts() {
 }
 
 // Appends to arrived_ what is there.
-void DiskLine::fetch() {
+void DiskChannel::fetch() {
   while (fetched_ < others_.sent) {
     const std::size_t position = fetched_ % kRing;
     const auto size =
@@ -125,7 +125,7 @@ void DiskLine::fetch() {
   if (fetched_ - published_ > kRing / 4) write_counts();
 }
 
-std::optional<DiskLine::Message> DiskLine::receive() {
+std::optional<DiskChannel::Message> DiskChannel::receive() {
   if (damaged_) return std::nullopt;
   if (taken_ == arrived_.size()) {
     arrived_.clear();
