@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/base/file.h"
-#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/description.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"

@@ -14,20 +14,19 @@
 
 #include "reference/kernels/requantize_fast.h"
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/admissible_bulk.h"
 #include "reference/numerics/float_expressions.h"
-#include "reference/numerics/tie.h"
+#include "reference/numerics/ratio.h"
 
 namespace {
 
 using namespace qconform::reference;
 
-struct Element {
+struct ScaledElement {
   ElementSum sum;
   Requantization parameters;
 };
 
-void require(bool condition, const char* what, const Element& e) {
+void require(bool condition, const char* what, const ScaledElement& e) {
   if (condition) return;
   const Requantization& p = e.parameters;
   std::fprintf(stderr, "\n%s\n  A %lld, S %lld, K %lld, scales %a * %a / %a, zero point %d in [%d, %d]\n", what,
@@ -70,8 +69,8 @@ float take_scale(Reader& reader, bool within_domain) {
   return std::ldexp(mantissa == 0 ? 0.5F : mantissa, exponent % 30);
 }
 
-Element take_element(Reader& reader) {
-  Element e{};
+ScaledElement take_element(Reader& reader) {
+  ScaledElement e{};
   const auto flags = reader.take<std::uint8_t>();
   const auto bits = static_cast<int>(reader.take<std::uint8_t>() % 48);
   const std::int64_t bound = (std::int64_t{1} << bits) - 1;
@@ -105,7 +104,7 @@ bool fits_int32(std::int64_t value) {
   return value == static_cast<std::int32_t>(value);
 }
 
-void check_exact(const Element& e, const AdmissibleSet& exact) {
+void check_exact(const ScaledElement& e, const AdmissibleSet& exact) {
   const std::int64_t a = e.sum.accumulator;
   const Requantization& p = e.parameters;
   const std::int32_t answer = requantize(RoundingProfile::correctly_rounded, a, p);
@@ -118,7 +117,7 @@ void check_exact(const Element& e, const AdmissibleSet& exact) {
 }
 
 // Checks the arithmetic of the optimized kernels (requantize_fast.h) against the definition.
-void check_fast(const Element& e) {
+void check_fast(const ScaledElement& e) {
   if (!fits_int32(e.sum.accumulator)) return;
   const FastRequantization fast = fast_requantization(e.parameters);
   const double product = static_cast<double>(e.sum.accumulator) * fast.multiplier;
@@ -130,7 +129,7 @@ void check_fast(const Element& e) {
           "the fast path is sure of another value than the exact one", e);
 }
 
-void check_expressions(const Element& e, const AdmissibleSet& float32) {
+void check_expressions(const ScaledElement& e, const AdmissibleSet& float32) {
   const std::int64_t a = e.sum.accumulator;
   if (!fits_int32(a)) return;  // F_5 is then the union with the wrapped sum's set
   if (e.parameters.x_scale == 0 || e.parameters.w_scale == 0) return;  // {zero point}, whatever 0 / 0 gives
@@ -151,7 +150,7 @@ void check_expressions(const Element& e, const AdmissibleSet& float32) {
   require(reference >= e.parameters.y_range.lo && reference <= e.parameters.y_range.hi, "outside the type", e);
 }
 
-void check_tiers(const Element& e) {
+void check_tiers(const ScaledElement& e) {
   constexpr std::array kAccuracies{FloatAccuracy::ieee, FloatAccuracy::directml};
   for (const FloatAccuracy accuracy : kAccuracies) {
     std::vector<AdmissibleSet> sets;
@@ -171,7 +170,7 @@ void check_tiers(const Element& e) {
   }
 }
 
-void check_nesting(const Element& e) {
+void check_nesting(const ScaledElement& e) {
   if (!within_domain(e.parameters)) return;
   AdmissibleSet looser = float_interval_set(e.sum.accumulator, e.parameters, 0);
   for (int k = 1; k <= 6; ++k) {
@@ -182,7 +181,7 @@ void check_nesting(const Element& e) {
 }
 
 // Rounding decides a tie, unless saturation does.
-void check_tie(const Element& e, const AdmissibleSet& exact) {
+void check_tie(const ScaledElement& e, const AdmissibleSet& exact) {
   const Requantization& p = e.parameters;
   if (exact.smallest() <= p.y_range.lo || exact.largest() >= p.y_range.hi) return;
   if (tie_distance(e.sum.accumulator, p.x_scale, p.w_scale, p.y_scale) != TieDistance::exact) return;
@@ -193,7 +192,7 @@ void check_tie(const Element& e, const AdmissibleSet& exact) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader reader(data, size);
-  const Element e = take_element(reader);
+  const ScaledElement e = take_element(reader);
   const AdmissibleSet exact = exact_set(e.sum.accumulator, e.parameters);
   const AdmissibleSet float32 = float_set(e.sum.accumulator, e.parameters);
   check_exact(e, exact);

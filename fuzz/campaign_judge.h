@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/campaign/block_diagnosis.h"
+#include "harness/campaign/block_run.h"
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
 #include "harness/engine/execute.h"

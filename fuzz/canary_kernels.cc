@@ -7,8 +7,8 @@
 #include "reference/kernels/fast_sums.h"
 #include "reference/kernels/kernels.h"
 #include "reference/kernels/scalar.h"
-#include "reference/numerics/saturate.h"
-#include "reference/numerics/tie.h"
+#include "reference/numerics/ratio.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 namespace {

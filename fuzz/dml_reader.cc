@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/description.h"
 #include "harness/forms/directml/lower.h"
 #include "harness/model/operator.h"
 

@@ -8,7 +8,6 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
-#include "harness/engine/admissible_file.h"
 #include "harness/engine/case_files.h"
 #include "harness/engine/element_map.h"
 #include "harness/engine/environment.h"

@@ -42,7 +42,7 @@ qconform_reference_test(interpreter_test unit graph/interpreter_test.cc)
 qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc
-  tests/dequantize_sweep.cc)
+  tests/quantize_sweep.cc tests/small_float.cc)
 qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc COST 4 NATIVE "EqualsGmp" "RoundsQuotients")
 qconform_reference_test(admissible_test property
   numerics/admissible_test.cc numerics/admissible_models_test.cc numerics/admissible_set_test.cc
@@ -67,4 +67,4 @@ qconform_reference_test(quantize_sweep_test property
 qconform_reference_test(linear_quantization_sweep_test sweep
   quantize_linear/long_sweep_test.cc tests/quantize_sweep.cc
   tests/small_float.cc
-  dequantize_linear/dequantize_linear_sweep_test.cc tests/dequantize_sweep.cc COST 4)
+  dequantize_linear/dequantize_linear_sweep_test.cc tests/quantize_sweep.cc COST 4)

@@ -11,10 +11,9 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
-#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/description.h"
 #include "harness/forms/directml/lower.h"
 #include "harness/forms/json/case_json.h"
-#include "harness/forms/json/case_json_object.h"
 #include "harness/model/judge/judge.h"
 #include "harness/suites/corpus.h"
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "harness/backends/process_backend.h"
-#include "harness/backends/process_messages.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"

@@ -12,7 +12,7 @@
 #include <ostream>
 #include <thread>
 
-#include "harness/backends/process_messages.h"
+#include "harness/backends/process_backend.h"
 #include "harness/backends/select.h"
 #include "harness/base/text.h"
 #include "harness/suites/random.h"

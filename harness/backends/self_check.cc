@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "harness/graphs/graph_builder.h"
-#include "harness/onnx/tensor_cast.h"
+#include "harness/onnx/constant_folding.h"
 
 namespace qconform::backend {
 namespace {

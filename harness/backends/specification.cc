@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 
-#include "harness/base/terminal_text.h"
 #include "harness/base/text.h"
 
 namespace qconform::backend {

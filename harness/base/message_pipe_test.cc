@@ -1,10 +1,8 @@
-#include "harness/base/message_pipe.h"
+#include "harness/base/pipe.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
-
-#include "harness/base/pipe.h"
 
 namespace qconform {
 namespace {

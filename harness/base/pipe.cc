@@ -1,9 +1,11 @@
 #include "harness/base/pipe.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
-
 #include <cerrno>
+#include <cstring>
+#include <system_error>
 
 namespace qconform {
 
@@ -59,6 +61,90 @@ bool write_all(int descriptor, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
   return true;
+}
+
+namespace {
+
+constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 33;  // bytes of a message
+
+// A message is its size behind this word, its kind, and each text behind its own size.
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+void append(std::string& bytes, std::uint64_t number) {
+  bytes.append(reinterpret_cast<const char*>(&number), kWord);
+}
+
+std::uint64_t number_at(const std::string& bytes, std::size_t place) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, bytes.data() + place, kWord);
+  return number;
+}
+
+tl::unexpected<Error> no_message() {
+  return fail("", "wrote what is no message");
+}
+
+}  // namespace
+
+bool send(int descriptor, const PipeMessage& message) {
+  std::uint64_t size = 1;
+  for (const std::string& text : message.texts) size += kWord + text.size();
+  std::string bytes;
+  bytes.reserve(kWord + size);
+  append(bytes, size);
+  bytes += message.kind;
+  for (const std::string& text : message.texts) {
+    append(bytes, text.size());
+    bytes += text;
+  }
+  return write_all(descriptor, bytes);
+}
+
+Result<std::optional<PipeMessage>> MessageReader::take() {
+  if (bytes_.size() < kWord) return std::optional<PipeMessage>();
+  const std::uint64_t size = number_at(bytes_, 0);
+  if (size == 0 || size > kMostMessageBytes) return no_message();
+  if (bytes_.size() - kWord < size) return std::optional<PipeMessage>();
+  PipeMessage message{bytes_[kWord], {}};
+  const std::size_t end = kWord + size;
+  for (std::size_t place = kWord + 1; place != end;) {
+    if (end - place < kWord || number_at(bytes_, place) > end - place - kWord) return no_message();
+    const std::uint64_t length = number_at(bytes_, place);
+    message.texts.push_back(bytes_.substr(place + kWord, length));
+    place += kWord + length;
+  }
+  bytes_.erase(0, end);
+  return std::optional(std::move(message));
+}
+
+// False where nothing came in time.
+Result<bool> MessageReader::read_more(int milliseconds) {
+  pollfd ready{descriptor_, POLLIN, 0};
+  const int polled = ::poll(&ready, 1, milliseconds);
+  if (polled == 0 || (polled < 0 && errno == EINTR)) return false;
+  char block[1 << 16];
+  const ssize_t count = polled < 0 ? -1 : ::read(descriptor_, block, sizeof block);
+  if (count < 0 && errno == EINTR) return false;
+  if (count < 0) return fail("", std::generic_category().message(errno));
+  if (count == 0) return fail("", "ended");
+  bytes_.append(block, static_cast<std::size_t>(count));
+  return true;
+}
+
+Result<std::optional<PipeMessage>> MessageReader::next(int milliseconds) {
+  while (true) {
+    QCONFORM_ASSIGN(auto message, take());
+    if (message) return message;
+    QCONFORM_ASSIGN(const bool is_there, read_more(milliseconds));
+    if (!is_there) return std::optional<PipeMessage>();
+  }
+}
+
+Result<PipeMessage> MessageReader::next() {
+  while (true) {
+    QCONFORM_ASSIGN(auto message, next(-1));
+    if (message) return std::move(*message);
+  }
 }
 
 }  // namespace qconform

@@ -1,4 +1,4 @@
-#include "harness/base/terminal_text.h"
+#include "harness/base/text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,6 @@
-#include "harness/base/wrap.h"
+#include "harness/base/text.h"
 
 #include <gtest/gtest.h>
-
-#include "harness/base/terminal_text.h"
 
 namespace qconform {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/base/machine_failure.h"
-#include "harness/campaign/background_reporter.h"
+#include "harness/campaign/build_report.h"
 #include "harness/campaign/run_log.h"
 
 namespace qconform::campaign {

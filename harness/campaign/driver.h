@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "harness/campaign/block_run.h"
-#include "harness/campaign/campaign_snapshot.h"
+#include "harness/campaign/build_report.h"
 #include "harness/campaign/identity.h"
 #include "harness/campaign/jobs.h"
 #include "harness/campaign/journal_store.h"
-#include "harness/campaign/progress.h"
+#include "harness/campaign/run_log.h"
 
 namespace qconform::campaign {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/campaign/campaign_snapshot.h"
+#include "harness/campaign/build_report.h"
 #include "harness/campaign/journal_store.h"
 
 namespace qconform::campaign {

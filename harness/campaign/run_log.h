@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "harness/campaign/campaign_aggregate.h"
 #include "harness/campaign/journal_store.h"
+#include "harness/report/progress.h"
 
 namespace qconform::campaign {
 
@@ -46,5 +49,14 @@ class RunLog {
   double next_note_ = 1;
   Clock::time_point start_ = Clock::now();
 };
+
+// Progress of a campaign, from the sum of its blocks.
+
+[[nodiscard]] Progress progress_of(const CampaignAggregate& sum);
+
+/// Counts the kinds of failures that no waiver covers and whose symptom is known.
+[[nodiscard]] std::uint64_t kinds_of(const CampaignAggregate& sum);
+/// Adds the keys of those failures to `seen`; returns whether there were new ones.
+[[nodiscard]] bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen);
 
 }  // namespace qconform::campaign

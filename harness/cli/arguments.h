@@ -4,13 +4,21 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "harness/backends/select.h"
 #include "harness/base/error.h"
+#include "harness/cli/output.h"
+#include "harness/core/backend.h"
 #include "harness/core/case.h"
 #include "harness/core/profile.h"
+#include "harness/engine/contracts.h"
+#include "harness/engine/shrink/shrink.h"
 #include "harness/engine/waivers.h"
 
 namespace qconform::cli {
@@ -45,5 +53,69 @@ void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::st
 /// Reads the one case of a file or folder (load_single_case), and says on stderr when its opset is newer than
 /// qconform.
 [[nodiscard]] Result<Case> load_operand(const std::string& file);
+
+// The options that say where backends run and what they may take, the same for every command that
+// runs them.
+
+struct SandboxOptions {
+  std::string which = "third-party";
+  double timeout = SandboxLimits().timeout;            ///< seconds
+  std::int64_t memory = SandboxLimits().memory >> 20;  ///< MiB
+  std::string guard = "sampled";
+  int threads = 0;  ///< 0: no check
+  std::vector<std::string> cpus;
+  bool valid_only = false;
+  std::string arm64_program;
+};
+
+/// `--cpu`, of commands that take several backends, is added beside the others.
+void add_cpu_option(CLI::App& command, SandboxOptions& options);
+/// `--valid-only`, of commands that judge suites.
+void add_valid_only_option(CLI::App& command, SandboxOptions& options);
+void add_sandbox_options(CLI::App& command, SandboxOptions& options);
+
+/// Adds the option that names the program for the other processor, which is this machine's own affair.
+void add_arm64_option(CLI::App& command, SandboxOptions& options);
+
+/// Writes the options that can change a verdict, as on a command line.
+[[nodiscard]] std::string sandbox_text(const SandboxOptions& options);
+/// Reads the options that sandbox_text() wrote; other text leaves them at their defaults.
+[[nodiscard]] SandboxOptions sandbox_from(const std::string& text);
+
+[[nodiscard]] Result<backend::SandboxPolicy> chosen_sandbox(const SandboxOptions& options);
+
+// The options that say what backends take, and that suites are made for that.
+
+struct WithinOptions {
+  bool within = true;  ///< cases for what each backend takes, beside those for everything
+  std::string only;    ///< contracts in place of learnt ones; may be empty
+  bool cached = true;  ///< solved arrays are kept
+  std::string cache;   ///< folder of solved arrays; empty: sweep::usual_array_folder()
+};
+
+/// `within`: what --no-within leaves out.
+void add_within_options(CLI::App& command, WithinOptions& options, const char* within);
+
+/// Keeps solved arrays where the options say.
+void keep_arrays(const WithinOptions& options);
+
+/// Whether a backend may take less than the reference does: a library, a plugin or a process.
+[[nodiscard]] bool is_foreign(const Backend& backend);
+
+/// Returns the contracts that --only states, or else learns them by asking the backend.
+[[nodiscard]] Result<Contracts> contracts_of(const WithinOptions& options, Backend& backend, std::uint64_t seed,
+                                             const ContractProgress& progress = {});
+
+// Progress of searches that run a backend again and again: shrinking, explaining.
+
+/// A runner that shows, on `line`, what `text` makes of the number of runs. `line` outlives it.
+template <typename Text>
+[[nodiscard]] shrink::Runner with_progress(shrink::Runner run, ProgressLine& line, Text text) {
+  return [run = std::move(run), &line, text = std::move(text), runs = std::uint64_t{0}](const Case& test_case) mutable {
+    line.update([&] { return std::string(text(runs)); });
+    ++runs;
+    return run(test_case);
+  };
+}
 
 }  // namespace qconform::cli

@@ -14,7 +14,6 @@
 #include "harness/cli/output.h"
 #include "harness/engine/environment.h"
 #include "reports/render/bench_document.h"
-#include "reports/render/bench_table.h"
 
 namespace qconform::cli {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "harness/base/error.h"
 #include "harness/campaign/build_report.h"
-#include "harness/campaign/campaign_snapshot.h"
 #include "harness/cli/report_output.h"
 #include "harness/report/report.h"
 

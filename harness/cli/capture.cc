@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/cli/case_output.h"
 #include "harness/cli/command.h"
 #include "harness/cli/judge_suites.h"
 #include "harness/cli/output.h"
+#include "harness/cli/report_output.h"
 #include "harness/suites/onnx_model.h"
 #include "reports/render/terminal.h"
 

@@ -8,7 +8,6 @@
 #include "harness/base/text.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
-#include "harness/cli/sandbox_options.h"
 #include "harness/engine/contracts.h"
 #include "harness/forms/archive/json_archives.h"
 #include "harness/forms/json/json_text.h"

@@ -13,8 +13,6 @@
 #include "harness/base/text.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
-#include "harness/cli/runner_progress.h"
-#include "harness/cli/sandbox_options.h"
 #include "harness/engine/environment.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/shrink/shrink.h"

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "harness/cli/case_output.h"
 #include "harness/cli/command.h"
 #include "harness/cli/judge_suites.h"
+#include "harness/cli/report_output.h"
 #include "harness/suites/select.h"
 #include "reports/render/terminal.h"
 

@@ -10,12 +10,10 @@
 #include "harness/base/error.h"
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/driver.h"
-#include "harness/campaign/guided/target.h"
+#include "harness/campaign/guided/libfuzzer.h"
 #include "harness/campaign/identity.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/report_output.h"
-#include "harness/cli/sandbox_options.h"
-#include "harness/cli/within_options.h"
 
 namespace qconform::cli {
 

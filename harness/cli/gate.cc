@@ -5,7 +5,6 @@
 #include "harness/base/file.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
-#include "harness/cli/report_command.h"
 #include "harness/cli/report_output.h"
 #include "reports/gate/compare_speed.h"
 #include "reports/gate/gate.h"

@@ -10,7 +10,6 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/forms/json/profile_file.h"

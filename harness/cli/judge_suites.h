@@ -12,8 +12,6 @@
 
 #include "harness/base/error.h"
 #include "harness/cli/arguments.h"
-#include "harness/cli/sandbox_options.h"
-#include "harness/cli/within_options.h"
 #include "harness/report/report.h"
 #include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"

@@ -8,7 +8,6 @@
 
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
-#include "harness/backends/model_runtime.h"
 #include "harness/base/text.h"
 #include "harness/cli/command.h"
 #include "harness/core/version.h"

@@ -7,7 +7,6 @@
 #include "harness/base/file.h"
 #include "harness/cli/judge_suites.h"
 #include "harness/cli/output.h"
-#include "harness/cli/report_command.h"
 #include "harness/cli/report_output.h"
 #include "reports/render/matrix.h"
 #include "reports/render/terminal.h"

@@ -8,8 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "harness/base/terminal_text.h"
-#include "harness/base/wrap.h"
+#include "harness/base/text.h"
 #include "harness/cli/command.h"
 #include "reports/render/terminal.h"
 

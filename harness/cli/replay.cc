@@ -8,7 +8,6 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/sandbox_options.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/relation_check.h"
 #include "harness/model/judge/judge.h"

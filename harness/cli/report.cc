@@ -4,7 +4,7 @@
 
 #include "harness/base/file.h"
 #include "harness/cli/output.h"
-#include "harness/cli/report_command.h"
+#include "harness/cli/report_output.h"
 #include "reports/gate/gate.h"
 #include "reports/read/read_report.h"
 #include "reports/render/forms.h"

@@ -7,9 +7,7 @@
 #include "harness/campaign/merge.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/campaign_report.h"
-#include "harness/cli/report_command.h"
 #include "harness/cli/report_output.h"
-#include "harness/cli/sandbox_options.h"
 
 namespace qconform::cli {
 namespace {

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/error.h"
 #include "harness/cli/arguments.h"
+#include "harness/cli/command.h"
+#include "harness/core/suite.h"
 #include "harness/report/report.h"
 
 namespace qconform::cli {
@@ -50,5 +54,48 @@ struct WrittenReport {
 /// that are asked for; prints the summary, or the report as JSON. Returns the exit code.
 [[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms,
                                   Report& report);
+
+// The commands of `qconform report`: report.cc has all but `merge` and `matrix`.
+
+void add_report_summary(CLI::App& app, Action& action);
+void add_report_html(CLI::App& app, Action& action);
+void add_report_junit(CLI::App& app, Action& action);
+void add_report_markdown(CLI::App& app, Action& action);
+void add_report_matrix(CLI::App& app, Action& action);
+void add_report_merge(CLI::App& app, Action& action);
+
+/// Largest document that a page shows. A browser has to open it; the JSON of a whole campaign is far smaller.
+inline constexpr std::int64_t kMostPageBytes = std::int64_t{256} << 20;
+
+/// Options of commands that read a report and write something made of it.
+struct ReportFileOptions {
+  std::string report;
+  std::string out;  ///< empty: stdout
+};
+
+void add_report_file_options(CLI::App& command, ReportFileOptions& options);
+[[nodiscard]] Result<Report> chosen_report(const ReportFileOptions& options);
+/// Writes the text to the file, or prints it; the exit code says nothing of what the report found.
+[[nodiscard]] Result<int> put_text(const std::string& out, std::string_view text);
+
+// Writes cases as files into a folder.
+
+struct CaseOutput {
+  std::string format = "json";
+  std::string out;          ///< folder
+  bool admissible = false;  ///< of backend-test folders: with the right values
+};
+
+void add_case_output_options(CLI::App& command, CaseOutput& options);
+
+/// Makes the folder.
+[[nodiscard]] Result<void> prepare(const CaseOutput& options);
+
+/// Writes the source's cases, the first as number `number`; returns the number after the last.
+[[nodiscard]] Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number,
+                                                std::string_view command);
+
+/// Prints what the source has met and made no case of, with the reasons, a line each.
+void print_left_out(const Suite& source);
 
 }  // namespace qconform::cli

@@ -10,7 +10,7 @@
 
 #include "harness/cli/output.h"
 #include "harness/core/backend.h"
-#include "harness/engine/diagnoser.h"
+#include "harness/engine/findings.h"
 
 namespace qconform::cli {
 

@@ -10,8 +10,6 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/runner_progress.h"
-#include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/engine/case_files.h"
 #include "harness/model/text.h"

@@ -3,13 +3,12 @@
 #include <string>
 #include <utility>
 
-#include "harness/backends/rewriting_program.h"
-#include "harness/backends/sandbox/guest_worker.h"
+#include "harness/backends/fused.h"
+#include "harness/backends/sandbox/guest_host.h"
 #include "harness/backends/sandbox/worker_process.h"
 #include "harness/backends/select.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
-#include "harness/cli/sandbox_options.h"
 
 namespace qconform::cli {
 namespace {

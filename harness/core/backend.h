@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/core/case_graph.h"
 #include "harness/core/fields.h"
 #include "harness/core/outcome.h"
 #include "harness/core/tensor.h"

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace qconform {
+
 namespace {
 
 struct TypeFacts {
@@ -73,6 +75,19 @@ std::optional<ElementType> element_type_named(std::string_view name) {
   const auto* found = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeFacts& f) { return f.name == name; });
   if (found == kTypes.end()) return std::nullopt;
   return found->type;
+}
+
+std::string TypeSet::text() const {
+  std::vector<std::string> names;
+  for (std::int32_t number = 0; number < 64; ++number) {
+    const auto type = static_cast<ElementType>(number);
+    if (contains(type)) names.push_back(name_of(type));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
 }
 
 }  // namespace qconform

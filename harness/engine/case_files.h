@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "harness/base/error.h"
@@ -43,5 +44,15 @@ enum class AnswerGiven : std::uint8_t {
 /// case as a backend-test folder, with replay.txt; and F1.original.json where the case was shrunk.
 /// Notes the files and the replay line in the report. `folder` exists.
 [[nodiscard]] Result<void> write_findings(const std::filesystem::path& folder, const Policy& policy, Report& report);
+
+// The right values of a case as a JSON file beside its backend-test folder, for runners that compare with a set and not
+// with a tolerance (docs/formats.md, "Right values beside a folder").
+
+/// Returns the contents of an admissible.json.
+[[nodiscard]] std::string admissible_text(const Case& test_case, const Policy& policy);
+
+/// Writes test_data_set_0/admissible.json into a folder that write_case() has written.
+[[nodiscard]] Result<void> write_admissible(const Case& test_case, const std::filesystem::path& folder,
+                                            const Policy& policy = {});
 
 }  // namespace qconform

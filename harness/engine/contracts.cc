@@ -8,7 +8,7 @@
 #include "harness/engine/execute.h"
 #include "harness/model/operator.h"
 #include "harness/model/sweep/contract.h"
-#include "harness/suites/drawn_within.h"
+#include "harness/suites/fuzz_within.h"
 #include "harness/suites/sweep/sizes.h"
 #include "harness/suites/sweep/suite.h"
 

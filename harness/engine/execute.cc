@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "harness/base/machine_failure.h"
-#include "harness/base/thrown.h"
 #include "harness/model/operator.h"
 
 namespace qconform {

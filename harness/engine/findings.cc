@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/engine/diagnoser.h"
 #include "harness/model/judge/judge.h"
 
 namespace qconform {

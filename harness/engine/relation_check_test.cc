@@ -14,7 +14,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "harness/operators/linear/relation_parts.h"
+#include "harness/operators/linear/relations.h"
 #include "harness/suites/random.h"
 #include "harness/tests/refusing_backend.h"
 

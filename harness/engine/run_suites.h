@@ -10,7 +10,7 @@
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
 #include "harness/engine/case_table.h"
-#include "harness/engine/diagnoser.h"
+#include "harness/engine/findings.h"
 #include "harness/engine/waivers.h"
 #include "harness/report/progress.h"
 #include "harness/report/report.h"

@@ -12,7 +12,7 @@
 #include "harness/core/verdict.h"
 #include "harness/engine/waivers.h"
 #include "harness/forms/defects/learnt_model.h"
-#include "harness/forms/json/json_fields.h"
+#include "harness/forms/json/json_text.h"
 #include "harness/model/defects/case_features.h"
 #include "harness/model/operator.h"
 

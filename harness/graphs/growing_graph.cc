@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/graphs/node_lowering.h"
-#include "reference/graph/growing_bounds.h"
+#include "reference/graph/spread.h"
 
 namespace qconform {
 

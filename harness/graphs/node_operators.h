@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "harness/core/type_set.h"
+#include "harness/core/element_type.h"
 #include "harness/graphs/node_lowering.h"
 #include "harness/model/node_reader.h"
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "harness/core/case.h"
-#include "harness/core/case_graph.h"
 
 namespace qconform {
 

@@ -11,7 +11,7 @@
 #include "harness/core/case.h"
 #include "harness/model/operator.h"
 #include "reference/contract/remark.h"
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
 
 namespace qconform {
 

@@ -13,7 +13,7 @@
 #include "harness/graphs/wiring.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/case_metadata.h"
-#include "harness/onnx/graph_check.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"

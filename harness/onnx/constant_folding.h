@@ -25,7 +25,9 @@ inline constexpr std::int64_t kReadBytes = std::int64_t{1} << 30;
 }  // namespace qconform
 
 namespace onnx {
+
 class NodeProto;
+
 }  // namespace onnx
 
 namespace qconform {
@@ -39,5 +41,13 @@ namespace qconform {
 /// of more than `max_bytes`.
 [[nodiscard]] std::optional<Tensor> value_of_node(const onnx::NodeProto& node, std::span<const Tensor* const> inputs,
                                                   std::int64_t max_bytes);
+
+// ONNX's Cast of a tensor.
+
+/// The tensor's values as `type`. Floats round to nearest, ties to even, on the way to floats, and towards zero on the
+/// way to integers; integers that do not fit keep their low bits. Beyond the largest number of a float8 type lies that
+/// number if `saturate`. nullopt for other types (complex, float8e8m0, strings), and where ONNX leaves the value open:
+/// NaN and what does not fit, from a float to an integer.
+[[nodiscard]] std::optional<Tensor> cast(const Tensor& tensor, ElementType type, bool saturate);
 
 }  // namespace qconform

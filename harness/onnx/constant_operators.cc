@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "harness/core/limits.h"
-#include "harness/onnx/node_attributes.h"
-#include "harness/onnx/tensor_cast.h"
+#include "harness/onnx/node_proto.h"
 #include "harness/onnx/tensor_proto.h"
 
 namespace qconform {

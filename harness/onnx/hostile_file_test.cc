@@ -15,7 +15,7 @@
 #include "harness/model/draws/rng.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/external_data.h"
+#include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/qdq_form.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/suites/onnx_folder.h"

@@ -6,16 +6,20 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/core/case.h"
 #include "harness/core/tensor.h"
 
 namespace onnx {
+
 class ModelProto;
 class NodeProto;
 class TensorProto;
 class ValueInfoProto;
+
 }  // namespace onnx
 
 namespace qconform {
@@ -55,5 +59,11 @@ class ModelParts {
   std::map<std::string, const onnx::TensorProto*> initializers_;
   std::map<std::string, const onnx::ValueInfoProto*> stated_;
 };
+
+// Any ONNX model as a graph for a reader: nodes of every domain, whatever they compute.
+
+/// Reads the graph of a serialized ModelProto. It leaves out attributes that a case cannot hold, and values whose type
+/// the model does not state.
+[[nodiscard]] Result<CaseGraph> graph_of_model(std::string_view model);
 
 }  // namespace qconform

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/model/family.h"
-#include "harness/onnx/node_attributes.h"
+#include "harness/onnx/node_proto.h"
 
 namespace qconform {
 namespace {

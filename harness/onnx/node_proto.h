@@ -5,15 +5,18 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/error.h"
 #include "harness/core/case.h"
 
 namespace onnx {
+
 class GraphProto;
 class ModelProto;
 class NodeProto;
+
 }  // namespace onnx
 
 namespace qconform {
@@ -49,5 +52,28 @@ using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
 [[nodiscard]] Result<void> write_nodes(const Case& test_case, onnx::GraphProto& graph);
 
 inline constexpr const char* kOutputName = "y";
+
+}  // namespace qconform
+
+namespace onnx {
+
+// Attributes of a node by name.
+
+class AttributeProto;
+class NodeProto;
+
+}  // namespace onnx
+
+namespace qconform {
+
+/// The attribute of that name, or null.
+[[nodiscard]] const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
+
+/// An int attribute of the node, or `absent`.
+[[nodiscard]] std::int64_t int_attribute(const onnx::NodeProto& node, std::string_view name, std::int64_t absent);
+
+/// The values of an ints attribute; nullopt where there is none, or more values than limits.h allows.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> ints_attribute(const onnx::NodeProto& node,
+                                                                      std::string_view name);
 
 }  // namespace qconform

@@ -1,15 +1,20 @@
 // Protobuf messages of ONNX from files and bytes that may be damaged or hostile.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/base/error.h"
 #include "harness/base/text.h"
 
 namespace google::protobuf {
+
 class MessageLite;
+
 }  // namespace google::protobuf
 
 namespace qconform {
@@ -23,5 +28,31 @@ namespace qconform {
 
 /// The message's bytes, the same for the same message. Fails above limits::kOnnxFileBytes.
 [[nodiscard]] Result<std::string> message_bytes(const google::protobuf::MessageLite& message);
+
+}  // namespace qconform
+
+namespace onnx {
+
+// Tensor values that a model keeps in files of their own.
+
+class GraphProto;
+class TensorProto;
+
+}  // namespace onnx
+
+namespace qconform {
+
+/// Reads the `expected` bytes that `proto` (data_location EXTERNAL) keeps in a file below
+/// `base_folder`, the model's folder; an empty path stands for the current folder. Refused: absolute locations, "..",
+/// links that lead out of the folder, files that are not regular, Git LFS pointers, offsets and lengths that do not fit
+/// the file or the tensor. `field` names the tensor in messages.
+[[nodiscard]] Result<std::vector<std::byte>> read_external_data(const onnx::TensorProto& proto,
+                                                                const std::string& field, std::int64_t expected,
+                                                                const std::filesystem::path& base_folder);
+
+/// An error where an initializer of the graph lies in a file that is a Git LFS pointer. Other faults are left to
+/// read_external_data.
+[[nodiscard]] Result<void> check_external_data_is_fetched(const onnx::GraphProto& graph,
+                                                          const std::filesystem::path& base_folder);
 
 }  // namespace qconform

@@ -13,7 +13,6 @@
 #include "harness/base/text.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
-#include "harness/onnx/graph_check.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
 

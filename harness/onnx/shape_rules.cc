@@ -8,8 +8,8 @@
 
 #include "harness/core/limits.h"
 #include "harness/model/family.h"
-#include "harness/onnx/node_attributes.h"
 #include "harness/onnx/node_inputs.h"
+#include "harness/onnx/node_proto.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform {

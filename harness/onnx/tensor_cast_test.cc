@@ -1,4 +1,4 @@
-#include "harness/onnx/tensor_cast.h"
+#include "harness/onnx/constant_folding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <vector>
 
-#include "harness/onnx/external_data.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform {

@@ -9,7 +9,7 @@
 #include "harness/backends/kinds.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
-#include "harness/operators/linear/contract.h"
+#include "harness/operators/linear/linear.h"
 #include "reference/numerics/bits.h"
 
 namespace qconform {

@@ -11,7 +11,6 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
-#include "harness/core/case_graph.h"
 #include "harness/core/element_map.h"
 #include "harness/core/fields.h"
 #include "harness/core/suite.h"

@@ -16,7 +16,7 @@ namespace qconform {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> case_files_at(const std::filesystem::path& path);
 
 /// The cases of case_files_at(). Files are read one at a time. What ends in ".dml.json" holds DirectML descriptions
-/// (harness/suites/directml.h).
+/// (harness/suites/corpus.h).
 ///
 /// Cases of operators that qconform does not know are left aside: skipped() counts them.
 ///
@@ -41,6 +41,32 @@ class CorpusSuite final : public Suite {
   std::vector<std::filesystem::path> files_;
   std::size_t next_file_ = 0;
   std::vector<Case> cases_;  // of the file before next_file_
+  std::size_t next_case_ = 0;
+};
+
+// Cases from DirectML's descriptions of a quantized linear convolution: suite `dml:FILE.json`.
+
+/// The descriptions of one file (docs/operators/dml_quantized_linear_convolution.md), each lowered
+/// to QLinearConv. A description without an id gets the file's name without ".json", with "-0", "-1"
+/// where the file holds several.
+class DirectMlSuite final : public Suite {
+ public:
+  /// Reads the whole file. Errors: no such file, text or a description that breaks a rule
+  /// (unless it says so, and names the rule).
+  [[nodiscard]] static Result<std::unique_ptr<DirectMlSuite>> open(const std::filesystem::path& path);
+
+  /// The cases of such a file, without a provenance.
+  [[nodiscard]] static Result<std::vector<Case>> load(const std::filesystem::path& path);
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] Result<std::optional<Case>> next() override;
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return cases_.size(); }
+
+ private:
+  DirectMlSuite(std::string name, std::vector<Case> cases) : name_(std::move(name)), cases_(std::move(cases)) {}
+
+  std::string name_;
+  std::vector<Case> cases_;
   std::size_t next_case_ = 0;
 };
 

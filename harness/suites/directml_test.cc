@@ -1,4 +1,4 @@
-#include "harness/suites/directml.h"
+#include "harness/suites/corpus.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

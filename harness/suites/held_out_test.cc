@@ -15,9 +15,9 @@
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/suites/select.h"
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
 
 namespace qconform {

@@ -15,11 +15,10 @@
 #include "harness/base/forked_process.h"
 #include "harness/model/draws/rng.h"
 #include "harness/model/operator.h"
-#include "harness/onnx/external_data.h"
+#include "harness/onnx/constant_folding.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/model_parts.h"
 #include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_cast.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/suites/onnx_model.h"
 

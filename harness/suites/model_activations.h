@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/model_runtime.h"
+#include "harness/backends/library.h"
 #include "harness/base/error.h"
 #include "harness/core/limits.h"
 #include "harness/onnx/graph_scope.h"

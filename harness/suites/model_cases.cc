@@ -11,11 +11,9 @@
 #include "harness/model/draws/rng.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/constant_folding.h"
-#include "harness/onnx/graph_check.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/shape_propagation.h"
 #include "harness/suites/model_activations.h"
-#include "harness/suites/model_node.h"
 #include "harness/suites/model_nodes.h"
 #include "harness/suites/model_units.h"
 

@@ -1,5 +1,5 @@
 // Data that are drawn for inputs that a model does not hold.
-#include "harness/suites/model_node.h"
+#include "harness/suites/model_nodes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,13 +11,13 @@
 #include <variant>
 #include <vector>
 
-#include "harness/backends/model_runtime.h"
+#include "harness/backends/library.h"
 #include "harness/base/error.h"
 #include "harness/core/case.h"
 #include "harness/model/draws/rng.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/suites/model_node.h"
+#include "harness/suites/model_nodes.h"
 
 namespace onnx {
 class ModelProto;

@@ -8,7 +8,7 @@
 #include "harness/graphs/lowering.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/case_folder.h"
-#include "harness/onnx/graph_check.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/suites/model_nodes.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "harness/base/forked_process.h"
-#include "harness/base/message_pipe.h"
 #include "harness/base/pipe.h"
 #include "harness/core/limits.h"
 #include "harness/core/suite.h"

@@ -15,7 +15,6 @@
 #include "harness/operators/graph/random.h"
 #include "harness/suites/corpus.h"
 #include "harness/suites/directed/directed.h"
-#include "harness/suites/directml.h"
 #include "harness/suites/onnx_folder.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/sweep/sizes.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/model/operator.h"
-#include "harness/model/reductions/roles.h"
+#include "harness/model/reductions/edits.h"
 #include "harness/model/text.h"
 
 namespace qconform {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/description.h"
 
 namespace qconform::directml {
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "harness/base/file.h"
-#include "harness/base/terminal_text.h"
 #include "harness/base/text.h"
 #include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"

@@ -7,7 +7,7 @@
 
 #include "reference/kernels/fast_sums.h"
 #include "reference/kernels/scalar.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::testing {
 namespace {

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/pipeline.h"
 #include "harness/operators/linear/pipeline.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::testing {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
-#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/description.h"
 #include "harness/suites/select.h"
 
 namespace qconform::testing {

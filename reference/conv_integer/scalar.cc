@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "reference/conv_integer/conv_integer.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "reference/convolution/geometry.h"
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
 
 namespace qconform::reference {
 

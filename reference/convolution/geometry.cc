@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "reference/numerics/ceil_div.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 namespace {

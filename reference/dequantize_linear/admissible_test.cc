@@ -10,7 +10,7 @@
 #include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/oracle/exact.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 #include "reference/tests/one_element.h"
 #include "reference/tests/small_float.h"
 

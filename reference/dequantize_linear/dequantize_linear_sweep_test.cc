@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/tests/test_scale.h"
-#include "reference/tests/dequantize_sweep.h"
+#include "reference/tests/quantize_sweep.h"
 
 namespace qconform::reference {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/exact.h"
-#include "reference/oracle/random.h"
-#include "reference/tests/dequantize_sweep.h"
+#include "reference/oracle/random_convolution.h"
+#include "reference/tests/quantize_sweep.h"
 
 namespace qconform::reference {
 namespace {

@@ -10,7 +10,6 @@
 #include "reference/linear_quantization/value.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/round.h"
-#include "reference/numerics/saturate.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::reference::graph {
@@ -234,7 +233,7 @@ class Interpreter {
         case Function::div: y[i] = stored(binary(what.function, narrow(x), narrow(element(what, 1, i)))); break;
         case Function::max:
         case Function::min: y[i] = extreme(what, i); break;
-        case Function::wrap32: y[i] = static_cast<double>(wrap_to_int32(static_cast<std::int64_t>(x))); break;
+        case Function::wrap32: y[i] = static_cast<double>(wrap_to_int32(integer_or_zero(x))); break;
         case Function::dynamic_scale: y[i] = stored(dynamic_scale(narrow(x), narrow(element(what, 1, i)))); break;
         case Function::round_saturate: y[i] = saturated(x, element(what, 1, i)); break;
         case Function::where: y[i] = element(what, x != 0 ? 1 : 2, i); break;
@@ -390,12 +389,8 @@ class Interpreter {
   std::size_t count_ = 0;
 };
 
-// A NaN or a value beyond 64 bits, which a graph out of contract may hand to an integer tensor, becomes 0.
 std::uint64_t bits_for(Element type, double value) {
-  if (is_integer(type)) {
-    constexpr double kEnd = 9223372036854775808.0;  // 2^63
-    return value >= -kEnd && value < kEnd ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : 0;
-  }
+  if (is_integer(type)) return static_cast<std::uint64_t>(integer_or_zero(value));
   return encode(float_format(type), value, Overflow::special);
 }
 

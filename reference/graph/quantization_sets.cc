@@ -75,9 +75,8 @@ Interval floats(Interval quotient, Element type, bool saturate) {
 
 // A Q whose input is stated keeps its own rules (Q1 to Q8).
 Interval of_stated(const Quantize& step, Element x_type, double x, std::size_t parameter) {
-  const std::uint64_t bits = x_type == Element::int32
-                                 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(x)) & 0xFFFFFFFFU
-                                 : encode(float_format(x_type), x, Overflow::special);
+  const std::uint64_t bits = x_type == Element::int32 ? static_cast<std::uint64_t>(integer_or_zero(x)) & 0xFFFFFFFFU
+                                                      : encode(float_format(x_type), x, Overflow::special);
   const AdmissibleBits set = admissible_quantize(step.node, bits, parameter, Latitude::onnx);
   if (set.any_value()) return kOpen;
   const Element type = step.node.y_type;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "reference/graph/evaluation.h"
-#include "reference/graph/growing_bounds.h"
+#include "reference/graph/spread.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::reference::graph {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reference/kernels/fast_sums.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 namespace {

@@ -9,7 +9,6 @@
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/admissible.h"
 #include "reference/numerics/round.h"
-#include "reference/numerics/saturate.h"
 #include "reference/tests/admissible.h"
 
 namespace qconform::reference {
@@ -116,7 +115,7 @@ constexpr FixedPointModel kFixedPointModels[] = {{"gemmlowp", gemmlowp},
                                                  {"XNNPACK rndnu", xnnpack_rndnu}};
 
 // The multiplier just below or at a power of two, where q may round up to 2^31.
-Element beside_a_power_of_two(Random& random) {
+SummedElement beside_a_power_of_two(Random& random) {
   const std::int64_t odd = 2 * random.between(-300, 300) + 1;
   const auto right_shift = static_cast<int>(random.between(0, random.one_in(2) ? 2 : 20));
   // sx = 1 + a * 2^-23, sw = 1 + b * 2^-23, sy = 1 + (a + b) * 2^-23: off by about a * b * 2^-46.
@@ -127,8 +126,8 @@ Element beside_a_power_of_two(Random& random) {
           {sx, sw, std::ldexp(moved(sy, random.one_in(4) ? random.between(-1, 1) : 0), right_shift + 1), 0, {}}};
 }
 
-Element fixed_point_element(Random& random) {
-  Element e = random.one_in(2) ? beside_a_power_of_two(random) : adversarial_element(random);
+SummedElement fixed_point_element(Random& random) {
+  SummedElement e = random.one_in(2) ? beside_a_power_of_two(random) : adversarial_element(random);
   e.parameters.x_scale = std::fabs(e.parameters.x_scale);
   choose_output(random, e.parameters);
   return e;
@@ -142,7 +141,7 @@ TEST(FixedPointSet, HoldsWhatFixedPointImplementationsGive) {
   std::int64_t rounded_twice = 0;
   std::int64_t normalized_up = 0;
   for (int i = 0; i < count; ++i) {
-    const Element e = fixed_point_element(random);
+    const SummedElement e = fixed_point_element(random);
     const AdmissibleSet set = fixed_point_set(e.accumulator, e.parameters);
     const FixedPointMultiplier multiplier = quantize_multiplier(in_double(e.parameters));
     const std::int32_t exactly = requantize(RoundingProfile::correctly_rounded, e.accumulator, e.parameters);
@@ -176,7 +175,7 @@ TEST(FixedPointSet, HoldsWhatMultipliersOfFloat32Give) {
   Random random(89);
   std::int64_t beyond_double = 0;
   for (int i = 0; i < count; ++i) {
-    const Element e = fixed_point_element(random);
+    const SummedElement e = fixed_point_element(random);
     if (!within_domain(e.parameters)) continue;
     const AdmissibleSet set = fixed_point_float32_set(e.accumulator, e.parameters);
     const AdmissibleSet narrower = fixed_point_set(e.accumulator, e.parameters);
@@ -240,7 +239,7 @@ struct FloatConvolution {
   Requantization parameters;
 };
 
-FloatConvolution random_convolution(Random& random) {
+FloatConvolution random_float_convolution(Random& random) {
   FloatConvolution c{};
   ElementSum sum{};
   do {
@@ -303,7 +302,7 @@ void check_float_convolutions(FloatAccuracy accuracy, std::uint64_t seed) {
   std::int64_t inexact = 0;
   std::int64_t beyond_float = 0;
   for (int i = 0; i < count; ++i) {
-    const FloatConvolution c = random_convolution(random);
+    const FloatConvolution c = random_float_convolution(random);
     const ElementSum sum = sum_of(c);
     const AdmissibleSet set = float_convolution_set(sum, c.parameters, accuracy);
     const std::int32_t value = convolve_in_float(c, operations);

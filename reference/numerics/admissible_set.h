@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
 
 namespace qconform::reference {
 

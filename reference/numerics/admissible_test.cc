@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/admissible_bulk.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/quantization.h"
 #include "reference/tests/admissible.h"
@@ -97,8 +96,8 @@ mpq_class scaled(std::int64_t accumulator, const Requantization& p) {
 }
 
 // Any finite scales, any sum of up to 47 bits, v near a tie or anywhere.
-Element any_element(Random& random) {
-  Element e{};
+SummedElement any_element(Random& random) {
+  SummedElement e{};
   do {
     e = {random.of_any_length(47), {random.any_float(), random.any_float(), random.any_float(), 0, {}}};
     if (random.one_in(4)) break;
@@ -112,11 +111,11 @@ Element any_element(Random& random) {
 }
 
 // One end of F_k's interval lies exactly on a tie. The power-of-two scales leave the factor to A and sy.
-Element end_on_a_tie(Random& random, int k) {
+SummedElement end_on_a_tie(Random& random, int k) {
   const std::int64_t odd = 2 * random.between(-60, 59) + 1;
   const std::int64_t unit = std::int64_t{1} << 24;
   const auto shift = static_cast<int>(random.between(-6, 6));
-  Element e{odd * (unit - k), {std::ldexp(1.0F, shift), 0.5F, 0, 0, {}}};
+  SummedElement e{odd * (unit - k), {std::ldexp(1.0F, shift), 0.5F, 0, 0, {}}};
   const bool upper = random.one_in(2);
   e.parameters.y_scale = std::ldexp(upper ? 0x1p24F : static_cast<float>(unit - 2 * k), shift);
   choose_output(random, e.parameters);
@@ -153,7 +152,7 @@ AdmissibleSet with_overflow(std::int64_t accumulator, SetOf set_of) {
 TEST(ExactSet, EqualsTheOracle) {
   Random random(51);
   for (int i = 0; i < testing::scaled(30'000); ++i) {
-    const Element e = random.one_in(2) ? any_element(random) : adversarial_element(random);
+    const SummedElement e = random.one_in(2) ? any_element(random) : adversarial_element(random);
     const AdmissibleSet expected = with_overflow(e.accumulator, [&](std::int64_t a) {
       return AdmissibleSet(static_cast<std::int32_t>(oracle::requantize(a, for_oracle(e.parameters))));
     });
@@ -169,9 +168,9 @@ TEST(FloatSet, EndsEqualTheDefinition) {
     const int k =
         random.one_in(4) ? static_cast<int>(random.between(0, 1 << 20)) : static_cast<int>(random.between(0, 8));
     const std::int64_t kind = random.between(0, 2);
-    const Element e = kind == 0   ? any_element(random)
-                      : kind == 1 ? adversarial_element(random)
-                                  : end_on_a_tie(random, k);
+    const SummedElement e = kind == 0   ? any_element(random)
+                            : kind == 1 ? adversarial_element(random)
+                                        : end_on_a_tie(random, k);
     const AdmissibleSet expected = with_overflow(
         e.accumulator, [&](std::int64_t a) { return float_by_definition(scaled(a, e.parameters), k, e.parameters); });
     ASSERT_EQ(float_interval_set(e.accumulator, e.parameters, k), expected) << "k " << k << ": " << describe(e);
@@ -216,7 +215,7 @@ TEST(FloatSet, HoldsEveryExpressionOutsideTheDomainAndOnlyThose) {
   Random random(59);
   std::array<std::int64_t, 9> intervals{};
   for (int i = 0; i < testing::scaled(10'000); ++i) {
-    const Element e = any_element(random);
+    const SummedElement e = any_element(random);
     if (within_domain(e.parameters)) continue;
     const AdmissibleSet set = float_set(e.accumulator, e.parameters);
     ASSERT_EQ(set,
@@ -241,7 +240,7 @@ TEST_P(FixedPointSets, HaveTheDefinitionsEnds) {
   Random random(61);
   SampleCounts counts;
   for (int i = 0; i < count; ++i) {
-    const Element e = random.one_in(4) ? any_element(random) : adversarial_element(random);
+    const SummedElement e = random.one_in(4) ? any_element(random) : adversarial_element(random);
     const mpq_class multiplier = scaled(1, e.parameters);
     const AdmissibleSet expected = with_overflow(e.accumulator, [&](std::int64_t a) {
       return fixed_point_by_definition(multiplier * mpz_class(static_cast<long>(a)), multiplier, e.parameters,
@@ -272,7 +271,7 @@ struct ConvolutionElement {
 };
 
 ConvolutionElement any_convolution(Random& random) {
-  const Element e = adversarial_element(random);
+  const SummedElement e = adversarial_element(random);
   const std::int64_t a = random.one_in(4) ? e.accumulator * random.between(1, 1 << 15) : e.accumulator;
   const std::int64_t spare = (std::int64_t{1} << 47) - 1 - std::abs(a);
   const auto excess_bits = static_cast<int>(random.between(0, 46));
@@ -337,7 +336,7 @@ TEST(Tiers, IncludeEachOther) {
   int not_in_fixed_point = 0;
   int fixed_point_only = 0;
   for (int i = 0; i < count; ++i) {
-    Element e = random.one_in(16) ? any_element(random) : adversarial_element(random);
+    SummedElement e = random.one_in(16) ? any_element(random) : adversarial_element(random);
     const ElementSum sum{e.accumulator, std::abs(e.accumulator), random.between(0, 200)};
     const auto set = [&](Tier tier, FloatAccuracy accuracy) {
       return admissible_set(tier, sum, e.parameters, accuracy);
@@ -443,7 +442,7 @@ void check_bulk(std::uint64_t seed) {
   Random random(seed);
   std::size_t visits = 0;
   for (int i = 0; i < testing::scaled(2'000); ++i) {
-    const Element e = random.one_in(4) ? any_element(random) : adversarial_element(random);
+    const SummedElement e = random.one_in(4) ? any_element(random) : adversarial_element(random);
     const auto length = static_cast<std::size_t>(random.between(0, 200));
     std::vector<Sum> sums(length);
     std::vector<std::byte> got(length);

@@ -23,7 +23,7 @@ using oracle::Random;
 // Evaluates an expression's formula text by definition, on rationals, and counts its roundings.
 class Formula {
  public:
-  Formula(std::string_view text, const Element& element) : text_(text), element_(element) {}
+  Formula(std::string_view text, const SummedElement& element) : text_(text), element_(element) {}
 
   mpq_class value() {
     const mpq_class result = product(Precision::f32);
@@ -86,7 +86,7 @@ class Formula {
   }
 
   std::string_view text_;
-  const Element& element_;
+  const SummedElement& element_;
   int roundings_ = 0;
 };
 
@@ -112,7 +112,7 @@ TEST(FloatExpressions, HaveDistinctNamesAndFormulas) {
 TEST(FloatExpressions, EqualTheirFormulas) {
   Random random(41);
   for (int i = 0; i < testing::scaled(3'000); ++i) {
-    const Element e = adversarial_element(random);
+    const SummedElement e = adversarial_element(random);
     for (const FloatExpression& expression : float_expressions()) {
       Formula formula(expression.formula, e);
       ASSERT_EQ(evaluate(expression, e.accumulator, e.parameters), to_output(formula.value(), e.parameters))
@@ -135,7 +135,7 @@ TEST(FloatExpressions, AreDistinguishable) {
     for (std::size_t b = 0; b < a; ++b) alike.emplace(a, b);
   }
   for (int i = 0; i < 100'000 && !alike.empty(); ++i) {
-    const Element e = adversarial_element(random);
+    const SummedElement e = adversarial_element(random);
     for (auto pair = alike.begin(); pair != alike.end();) {
       const bool same = evaluate(all[pair->first], e.accumulator, e.parameters) ==
                         evaluate(all[pair->second], e.accumulator, e.parameters);
@@ -221,7 +221,7 @@ TEST(FloatExpressions, FlushAsTheProcessorDoes) {
   Random random(47);
   int flushing_matters = 0;
   for (int i = 0; i < testing::scaled(100'000); ++i) {
-    Element e{random.of_any_length(31), {tiny_scale(random), random.positive_float(-80, 20), 0, 0, {}}};
+    SummedElement e{random.of_any_length(31), {tiny_scale(random), random.positive_float(-80, 20), 0, 0, {}}};
     const double product = std::fabs(static_cast<double>(e.accumulator)) * e.parameters.x_scale * e.parameters.w_scale;
     e.parameters.y_scale = static_cast<float>(product / (static_cast<double>(random.between(0, 200)) + 0.5));
     if (e.parameters.y_scale == 0) continue;

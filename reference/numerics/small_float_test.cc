@@ -10,7 +10,7 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/exact.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 #include "reference/tests/small_float.h"
 
 namespace qconform::reference {

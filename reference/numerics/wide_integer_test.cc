@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/round_quotient.h"
+#include "reference/numerics/round.h"
 #include "reference/oracle/exact.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 
 namespace qconform::reference {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "harness/tests/test_scale.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 
 namespace qconform::reference::oracle {
 namespace {

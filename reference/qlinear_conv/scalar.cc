@@ -1,4 +1,4 @@
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
 
 namespace qconform::reference {

@@ -8,7 +8,7 @@
 #include "harness/tests/test_scale.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/oracle/exact.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 #include "reference/quantize_linear/quantize_linear.h"
 #include "reference/tests/one_element.h"
 #include "reference/tests/small_float.h"

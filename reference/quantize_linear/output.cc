@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::reference {

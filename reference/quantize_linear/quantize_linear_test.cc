@@ -10,7 +10,7 @@
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/quantization.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 
 namespace qconform::reference {
 namespace {

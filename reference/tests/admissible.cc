@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/admissible_bulk.h"
 #include "reference/numerics/float_expressions.h"
 
 namespace qconform::reference {
@@ -31,8 +30,8 @@ double tie(Random& random) {
   return static_cast<double>(random.between(0, random.one_in(2) ? 7 : 300)) + 0.5;
 }
 
-Element near_tie(Random& random) {
-  Element e{};
+SummedElement near_tie(Random& random) {
+  SummedElement e{};
   do {
     const std::int64_t a = random.of_any_length(31);
     const float sx = random.positive_float(-30, 29);
@@ -43,7 +42,7 @@ Element near_tie(Random& random) {
   return e;
 }
 
-Element power_of_two_tie(Random& random) {
+SummedElement power_of_two_tie(Random& random) {
   const std::int64_t odd = 2 * random.between(-300, 300) + 1;
   const auto zeros = static_cast<int>(random.between(0, 20));
   const auto x = static_cast<int>(random.between(-10, 5));
@@ -54,7 +53,7 @@ Element power_of_two_tie(Random& random) {
           {std::ldexp(1.0F, x), std::ldexp(1.0F, w), std::ldexp(1.0F, x + w + zeros + 1), 0, {}}};
 }
 
-Element ratio_tie(Random& random) {
+SummedElement ratio_tie(Random& random) {
   const std::int64_t a = random.between(1, 255);
   const std::int64_t b = random.between(1, 255);
   const std::int64_t d = random.between(1, 127);
@@ -79,7 +78,7 @@ struct SampleCounts {
 
 }  // namespace
 
-std::string describe(const Element& e) {
+std::string describe(const SummedElement& e) {
   const Requantization& p = e.parameters;
   return std::to_string(e.accumulator) + " * " + ::testing::PrintToString(p.x_scale) + " * " +
          ::testing::PrintToString(p.w_scale) + " / " + ::testing::PrintToString(p.y_scale) + ", zero point " +
@@ -95,9 +94,9 @@ void choose_output(Random& random, Requantization& p) {
   p.y_zero_point = static_cast<std::int32_t>(random.between(p.y_range.lo, p.y_range.hi));
 }
 
-Element adversarial_element(Random& random) {
+SummedElement adversarial_element(Random& random) {
   const std::int64_t kind = random.between(0, 7);
-  Element e = kind == 0 ? power_of_two_tie(random) : kind == 1 ? ratio_tie(random) : near_tie(random);
+  SummedElement e = kind == 0 ? power_of_two_tie(random) : kind == 1 ? ratio_tie(random) : near_tie(random);
   if (random.one_in(8)) e.parameters.x_scale = -e.parameters.x_scale;
   choose_output(random, e.parameters);
   return e;
@@ -109,7 +108,7 @@ void check_float_expressions(int count) {
   std::array<std::int64_t, 32> differs{};
   const auto expressions = float_expressions();
   for (int i = 0; i < count; ++i) {
-    const Element e = adversarial_element(random);
+    const SummedElement e = adversarial_element(random);
     const AdmissibleSet set = float_set(e.accumulator, e.parameters);
     const std::int32_t exactly = requantize(RoundingProfile::correctly_rounded, e.accumulator, e.parameters);
     counts.count(set);
@@ -147,7 +146,7 @@ void check_quick_decisions(int count) {
   std::int64_t open = 0;
   std::int64_t undecided_singletons = 0;
   for (int i = 0; i < count; ++i) {
-    const Element e = adversarial_element(random);
+    const SummedElement e = adversarial_element(random);
     const ChannelTest channel = channel_test(e.parameters);
     const AdmissibleSet exact = exact_set(e.accumulator, e.parameters);
     const AdmissibleSet set = float_set(e.accumulator, e.parameters);

@@ -5,16 +5,16 @@
 #include <string>
 
 #include "reference/numerics/requantize.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 
 namespace qconform::reference {
 
-struct Element {
+struct SummedElement {
   std::int64_t accumulator;
   Requantization parameters;
 };
 
-[[nodiscard]] std::string describe(const Element& element);
+[[nodiscard]] std::string describe(const SummedElement& element);
 
 /// `value` moved by `steps` neighbouring floats, away from zero where positive. Stays finite for
 /// ordinary values and small steps.
@@ -25,7 +25,7 @@ void choose_output(oracle::Random& random, Requantization& parameters);
 
 /// Within the domain, of several kinds: v within some float32 steps of a tie; exact ties with scales
 /// that are powers of two, or small integers; sums with more than 24 bits. Sums have at most 31 bits.
-[[nodiscard]] Element adversarial_element(oracle::Random& random);
+[[nodiscard]] SummedElement adversarial_element(oracle::Random& random);
 
 /// Checks on `count` elements that every float expression lies inside F_5's interval.
 void check_float_expressions(int count);

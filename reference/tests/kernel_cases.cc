@@ -13,7 +13,7 @@
 
 #include "reference/numerics/bits.h"
 #include "reference/numerics/float_parts.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 

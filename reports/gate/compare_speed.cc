@@ -7,7 +7,7 @@
 #include "harness/base/file.h"
 #include "harness/bench/statistics.h"
 #include "harness/core/verdict.h"
-#include "harness/forms/json/json_fields.h"
+#include "harness/forms/json/json_text.h"
 #include "reports/render/bench_document.h"
 
 namespace qconform::gate {

@@ -9,8 +9,8 @@
 #include "harness/forms/archive/json_archives.h"
 #include "harness/forms/archive/report_archive.h"
 #include "reports/render/finding_text.h"
-#include "reports/render/junit_writer.h"
-#include "reports/render/markdown_text.h"
+#include "reports/render/junit.h"
+#include "reports/render/markdown.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::gate {

@@ -2,19 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
-#include "reports/issue/arithmetic.h"
+#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/linear/linear.h"
 #include "reports/issue/rules.h"
 #include "reports/issue/source.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {
+
 namespace {
 
 const Verdict& verdict_of(const Issue& issue) {
@@ -194,6 +196,161 @@ std::string avoided(const Issue& issue) {
 std::string issue_page(const Issue& issue) {
   return title(issue) + versions(issue) + "## Cause\n\n" + cause(issue) + document(issue) + smallest(issue) +
          program(issue) + model(issue) + since(issue) + avoided(issue);
+}
+
+namespace {
+
+constexpr std::size_t kMostProducts = 8;
+
+// The digits of `number` in the mixed base of `extents`, the last one the fastest.
+std::vector<std::int64_t> digits_of(std::int64_t number, const std::vector<std::int64_t>& extents) {
+  std::vector<std::int64_t> digits(extents.size());
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    digits[d] = number % extents[d];
+    number /= extents[d];
+  }
+  return digits;
+}
+
+// One product of a sum: "(200 - 128) * (3 - 0)"; empty for a tap in the padding.
+struct Product {
+  std::string text;
+  std::int64_t value = 0;
+};
+
+class Sum {
+ public:
+  Sum(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w)
+      : operands_(operands), g_(operands.geometry), x_(x), w_(w) {
+    taps_ = {g_.group_input_channels()};
+    for (const reference::SpatialAxis& axis : g_.axes) taps_.push_back(axis.kernel);
+  }
+
+  // `y`: the output's index, [n, m, positions...]. Adds to `sum`, which is 0.
+  [[nodiscard]] std::vector<std::string> steps(const std::vector<std::int64_t>& y, std::int64_t& sum) const {
+    std::vector<std::string> texts;
+    std::int64_t padded = 0;
+    std::int64_t others = 0;
+    std::int64_t rest = 0;
+    for (std::int64_t tap = 0; tap < g_.depth(); ++tap) {
+      const Product product = product_at(y, tap);
+      sum += product.value;
+      if (product.text.empty()) {
+        ++padded;
+      } else if (texts.size() < kMostProducts && (product.value != 0 || g_.depth() <= 4)) {
+        texts.push_back(product.text);
+      } else {
+        ++others;
+        rest += product.value;
+      }
+    }
+    std::string what = "sum of (x - x_zero_point) * (w - w_zero_point)";
+    if (padded > 0) what += fmt::format(", in which {} padded taps contribute 0", padded);
+    if (others > 0) {
+      what += fmt::format(", {} further products as one number", others);
+      texts.push_back(fmt::format("{}", rest));
+    }
+    std::vector<std::string> steps{
+        fmt::format("{}: {} = {}", what, texts.empty() ? "0" : fmt::format("{}", fmt::join(texts, " + ")), sum)};
+    if (!operands_.bias.empty()) {
+      const std::int64_t bias = operands_.bias[static_cast<std::size_t>(y[1])];
+      steps.push_back(fmt::format("with the bias: {} + {} = {}", sum, bias, sum + bias));
+      sum += bias;
+    }
+    return steps;
+  }
+
+ private:
+  [[nodiscard]] Product product_at(const std::vector<std::int64_t>& y, std::int64_t tap) const {
+    const std::vector<std::int64_t> digits = digits_of(tap, taps_);
+    const std::int64_t channel = y[1] / g_.group_output_channels() * g_.group_input_channels() + digits[0];
+    std::int64_t x_index = y[0] * g_.input_channels + channel;
+    for (std::size_t d = 0; d < g_.axes.size(); ++d) {
+      const reference::SpatialAxis& axis = g_.axes[d];
+      const std::int64_t position = y[2 + d] * axis.stride - axis.pad_begin + digits[1 + d] * axis.dilation;
+      if (position < 0 || position >= axis.input) return {};
+      x_index = x_index * axis.input + position;
+    }
+    const auto x = static_cast<std::int64_t>(number_at(x_, x_index));
+    const auto w = static_cast<std::int64_t>(number_at(w_, y[1] * g_.depth() + tap));
+    const std::int64_t x_zero = operands_.x_zero_point;
+    const std::int64_t w_zero = operands_.w_zero_point[static_cast<std::size_t>(y[1])];
+    return {fmt::format("({} - {}) * ({} - {})", x, x_zero, w, w_zero), (x - x_zero) * (w - w_zero)};
+  }
+
+  const reference::ConvolutionOperands& operands_;
+  const reference::ConvolutionGeometry& g_;
+  const Tensor& x_;
+  const Tensor& w_;
+  std::vector<std::int64_t> taps_;  // channels of a group, and the kernel's extents
+};
+
+std::string stored_text(const Expected& expected, std::int64_t index, std::int64_t zero_point) {
+  return fmt::format("rounded to nearest, ties to even, + {} (zero point), saturated to {}: {}", zero_point,
+                     name_of(expected.output->type), element_text(*expected.output, index));
+}
+
+// "0.375"; "about 0.33333333333333331" where a double is no more than near.
+std::string result_text(double value, bool is_exact) {
+  return is_exact ? fmt::format("{}", value) : fmt::format("about {:.17g}", value);
+}
+
+std::vector<std::string> quantized(const Expected& expected, const reference::QuantizeLinear& node,
+                                   std::int64_t index) {
+  const std::size_t parameter = node.layout.parameter_of(index);
+  const double x = number_at(*expected.test_case->input(0), index);
+  const double scale = node.y_scale[parameter];
+  const double quotient = x / scale;
+  const bool is_exact = !std::isfinite(quotient) || std::fma(quotient, scale, -x) == 0;
+  std::vector<std::string> steps{fmt::format("x / y_scale = {} / {} = {}", x, scale, result_text(quotient, is_exact))};
+  if (is_integer(expected.output->type)) {
+    steps.push_back(stored_text(expected, index, node.y_zero_point[parameter]));
+  } else {
+    steps.push_back(fmt::format("as a {}: {}", name_of(expected.output->type), element_text(*expected.output, index)));
+  }
+  return steps;
+}
+
+std::vector<std::string> dequantized(const Expected& expected, const reference::DequantizeLinear& node,
+                                     std::int64_t index) {
+  const std::size_t parameter = node.layout.parameter_of(index);
+  const double x = number_at(*expected.test_case->input(0), index);
+  const double zero_point = node.x_zero_point[parameter];
+  const double scale = node.x_scale[parameter];
+  const double product = (x - zero_point) * scale;  // the difference is exact: both have at most 32 bits
+  const bool is_exact = !std::isfinite(product) || std::fma(x - zero_point, scale, -product) == 0;
+  return {fmt::format("(x - x_zero_point) * x_scale = ({} - {}) * {} = {}", x, zero_point, scale,
+                      result_text(product, is_exact)),
+          fmt::format("rounded to {}, ties to even: {}", name_of(expected.output->type),
+                      element_text(*expected.output, index))};
+}
+
+}  // namespace
+
+std::vector<std::string> worked_out(const Expected& expected, std::int64_t index) {
+  const Case& test_case = *expected.test_case;
+  const Lowered& lowered = *expected.classification.lowered;
+  const std::vector<std::int64_t> y = digits_of(index, expected.output->shape);
+  std::int64_t sum = 0;
+  if (const auto* sums = conv_integer_of(lowered)) {
+    std::vector<std::string> steps = Sum(sums->operands, *test_case.input(0), *test_case.input(1)).steps(y, sum);
+    const std::string stored = element_text(*expected.output, index);
+    if (stored != fmt::format("{}", sum)) steps.push_back(fmt::format("wrapped to 32 bits: {}", stored));
+    return steps;
+  }
+  if (const auto* conv = qlinear_conv_of(lowered)) {
+    std::vector<std::string> steps = Sum(conv->operands, *test_case.input(0), *test_case.input(3)).steps(y, sum);
+    const reference::Requantization scales = conv->requantization(static_cast<std::size_t>(y[1]));
+    const auto scale = [](float value) { return static_cast<double>(value); };  // all of its digits
+    steps.push_back(fmt::format("times x_scale * w_scale / y_scale: {} * {} * {} / {} = {}", sum, scale(scales.x_scale),
+                                scale(scales.w_scale), scale(scales.y_scale),
+                                scaled_value_text(sum, scales.x_scale, scales.w_scale, scales.y_scale)));
+    steps.push_back(stored_text(expected, index, conv->y_zero_point));
+    return steps;
+  }
+  if (const auto* node = quantize_linear_of(lowered)) return quantized(expected, *node, index);
+  if (const auto* node = dequantize_linear_of(lowered)) return dequantized(expected, *node, index);
+  return {};
 }
 
 }  // namespace qconform::report

@@ -1,9 +1,11 @@
 // The page of Markdown that tells the maintainers of a library of a failure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "harness/model/judge/judge.h"
 #include "harness/report/report.h"
 #include "reports/issue/program.h"
 #include "reports/render/explanation.h"
@@ -29,5 +31,12 @@ struct Issue {
 /// Versions and processor; the cause; what the operator's document says; the smallest case, worked out by hand, as a
 /// program and as an ONNX model in base64; since when, and what avoids it.
 [[nodiscard]] std::string issue_page(const Issue& issue);
+
+// How one element of an output comes about, step by step.
+
+/// Steps from the inputs to the reference's value of element `index`: the products, their sum, the scaled value,
+/// rounding and saturation. Of a long sum the products that are not 0, as many as a reader wants. `expected` is of one
+/// node, and has an output with that element.
+[[nodiscard]] std::vector<std::string> worked_out(const Expected& expected, std::int64_t index);
 
 }  // namespace qconform::report

@@ -15,7 +15,6 @@
 #include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/tests/committed_vectors.h"
-#include "reports/issue/arithmetic.h"
 #include "reports/issue/page.h"
 #include "reports/issue/rules.h"
 

@@ -1,12 +1,17 @@
 #include "reports/render/bench_document.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/forms/archive/json_archives.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/forms/json/json_text.h"
+#include "reports/render/terminal.h"
 
 namespace qconform::report {
+
 namespace {
 
 using bench::BenchResult;
@@ -108,6 +113,204 @@ std::string to_json(const BenchResult& result) {
 Result<BenchDocument> read_bench(std::string_view text) {
   QCONFORM_ASSIGN(const auto json, parse_json(text));
   return read_document<BenchDocument>(json);
+}
+
+namespace {
+
+using bench::BenchResult;
+using bench::Interval;
+using bench::LayerResult;
+using bench::Timing;
+
+// "143 us", three digits or so.
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.1 ? 2 : 0);
+}
+
+// A layer's speed, in products or in bytes a second.
+std::string speed_text(const LayerResult& layer, const Timing& timing) {
+  return layer.macs > 0 ? fmt::format("{:.1f}", layer.gmacs(timing))
+                        : fmt::format("{:.1f} GB/s", layer.bandwidth(timing) * 1e-9);
+}
+
+std::string work_text(const LayerResult& layer) {
+  return layer.macs > 0 ? fmt::format("{:.1f}", static_cast<double>(layer.macs) * 1e-6)
+                        : fmt::format("{:.0f} MB", static_cast<double>(layer.bytes) * 1e-6);
+}
+
+std::string percent_text(const BenchResult& result, const LayerResult& layer, std::size_t backend) {
+  const auto share = result.peak_share(layer, backend);
+  return share ? fmt::format("{:.0f}%", *share * 100) : "";
+}
+
+std::string ratio_text(const Interval& speed) {
+  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", speed.value, speed.low, speed.high);
+}
+
+// "wrong: 3 of 12 elements wrong"
+std::string verdict_text(const Verdict& verdict) {
+  return std::string(name_of(verdict.kind)) + (verdict.detail.empty() ? "" : ": " + shown(verdict.detail));
+}
+
+const bench::Ratio* ratio_against(const LayerResult& layer, std::size_t backend) {
+  const auto found = std::find_if(layer.ratios.begin(), layer.ratios.end(),
+                                  [&](const bench::Ratio& ratio) { return ratio.against == backend; });
+  return found == layer.ratios.end() ? nullptr : &*found;
+}
+
+// Names the settings that are not as asked for: a backend may take channels first only, or one thread.
+std::string granted_text(const BenchResult& result, const Timing& timing) {
+  std::string text;
+  if (timing.setting.layout != result.wanted.layout) text += fmt::format(" {}", name_of(timing.setting.layout));
+  if (timing.setting.threads != result.wanted.threads)
+    text += fmt::format(" {}", plural(static_cast<std::uint64_t>(timing.setting.threads), "thread"));
+  return text;
+}
+
+class Table {
+ public:
+  Table(const BenchResult& result, const Painter& paint, std::size_t columns) : result_(result), paint_(paint) {
+    for (const LayerResult& layer : result.layers) layer_width_ = std::max(layer_width_, layer.name.size());
+    for (const auto& backend : result.backends) name_width_ = std::max(name_width_, backend.info.name.size() + 5);
+    constexpr std::size_t kOthers = 68;  // the other columns with the spaces between them
+    stacks_ = columns != 0 && layer_width_ + name_width_ + kOthers > columns;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text = stacks_ ? "  " : fmt::format("{:<{}} {:>9}  ", "layer", layer_width_, "MMAC");
+    text += fmt::format(
+        "{:<{}} {:>9} {:>9} {:>10} {:>5}  {}\n", "backend", name_width_, "minimum", "median", "GMAC/s", "peak",
+        stacks_ ? "first / it" : shown(result_.backends.front().info.name) + " is so many times as fast");
+    for (const LayerResult& layer : result_.layers) {
+      for (std::size_t i = 0; i < layer.timings.size(); ++i) text += line(layer, i);
+    }
+    return text + means() + networks();
+  }
+
+ private:
+  [[nodiscard]] std::string line(const LayerResult& layer, std::size_t i) const {
+    const Timing& timing = layer.timings[i];
+    std::string text = stacks_ ? (i == 0 ? stacked_head(layer) : "") + "  "
+                               : fmt::format("{:<{}} {:>9}  ", i == 0 ? shown(layer.name) : "", layer_width_,
+                                             i == 0 ? work_text(layer) : "");
+    text += fmt::format("{:<{}}", shown(result_.backends[i].info.name) + granted_text(result_, timing), name_width_);
+    if (!timing.timed()) return text + " " + verdict_text(timing.verdict) + "\n";
+    text += fmt::format(" {:>9} {:>9} {:>10} {:>5}", time_text(timing.minimum), time_text(timing.median),
+                        speed_text(layer, timing), percent_text(result_, layer, i));
+    if (const bench::Ratio* ratio = ratio_against(layer, i)) text += "  " + ratio_text(ratio->speed);
+    if (is_failure(timing.verdict.kind)) text += "  " + paint_.bad(verdict_text(timing.verdict));
+    return text + "\n";
+  }
+
+  // On a narrow terminal a line of its own.
+  [[nodiscard]] static std::string stacked_head(const LayerResult& layer) {
+    const std::string work = work_text(layer);
+    return fmt::format("{}   {}{}\n", shown(layer.name), work, layer.macs > 0 ? " MMAC" : "");
+  }
+
+  [[nodiscard]] std::string means() const {
+    std::string text;
+    for (const bench::Mean& mean : result_.means) {
+      const std::string left_out =
+          mean.left_out == 0 ? "" : fmt::format(", {} left out: not computed, or wrong", mean.left_out);
+      text += fmt::format("geometric mean, {:<14} {}  against {} ({}{})\n", mean.layers + ":",
+                          mean.counted == 0 ? "none" : ratio_text(mean.speed),
+                          shown(result_.backends[mean.against].info.name), plural(mean.counted, "layer"), left_out);
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string networks() const {
+    std::string text;
+    for (const bench::NetworkTime& network : result_.networks) {
+      text += fmt::format("all of {}:", shown(network.name));
+      for (std::size_t i = 0; i < network.seconds.size(); ++i) {
+        text += fmt::format("{} {} {}", i == 0 ? "" : ",", shown(result_.backends[i].info.name),
+                            network.seconds[i] ? time_text(*network.seconds[i]) : "not all of it");
+      }
+      text += "\n";
+    }
+    return text;
+  }
+
+  const BenchResult& result_;
+  Painter paint_;
+  bool stacks_ = false;  ///< layers stand above their rows
+  std::size_t layer_width_ = 5;
+  std::size_t name_width_ = 7;
+};
+
+// In a cell of Markdown's table, which a bar ends.
+std::string cell_name(std::string_view name) {
+  std::string text;
+  for (const char c : shown(name)) text += c == '|' ? std::string("\\|") : std::string(1, c);
+  return text;
+}
+
+std::string markdown_cell(const BenchResult& result, const LayerResult& layer, std::size_t i) {
+  const Timing& timing = layer.timings[i];
+  if (!timing.timed()) return std::string(name_of(timing.verdict.kind));
+  const std::string share = percent_text(result, layer, i);
+  return speed_text(layer, timing) + (share.empty() ? "" : " (" + share + ")") + granted_text(result, timing) +
+         (is_failure(timing.verdict.kind) ? " **" + std::string(name_of(timing.verdict.kind)) + "**" : "");
+}
+
+std::string markdown_ratio(const LayerResult& layer, std::size_t i) {
+  const bench::Ratio* ratio = ratio_against(layer, i);
+  return ratio == nullptr ? "" : (ratio->counts ? ratio_text(ratio->speed) : "(" + ratio_text(ratio->speed) + ")");
+}
+
+}  // namespace
+
+std::string bench_headline(const BenchResult& result) {
+  std::vector<std::string> peaks;
+  for (const bench::Peak& peak : result.peaks) peaks.push_back(fmt::format("{} {:.0f}", peak.instruction, peak.gmacs));
+  std::string text =
+      fmt::format("qconform {}   seed {}   {}   {}   {} on cpu {}   {} s for each layer and backend\n",
+                  result.environment.version, result.seed, result.environment.cpu, name_of(result.wanted.layout),
+                  plural(static_cast<std::uint64_t>(result.wanted.threads), "thread"), fmt::join(result.cpus, ", "),
+                  result.seconds_per_layer);
+  if (!peaks.empty()) text += fmt::format("instruction peaks, GMAC/s: {}\n", fmt::join(peaks, ", "));
+  return text;
+}
+
+std::string bench_table(const BenchResult& result, const Painter& paint, std::size_t columns) {
+  std::string versions;
+  for (const bench::BenchBackend& backend : result.backends) {
+    versions +=
+        fmt::format("{} {} ({}){}\n", shown(backend.info.name), shown(backend.info.version), shown(backend.info.kind),
+                    backend.peak.empty() ? "" : ", held against the peak of " + backend.peak);
+  }
+  return versions + Table(result, paint, columns).text();
+}
+
+std::string bench_markdown(const BenchResult& result) {
+  std::string text = bench_headline(result) + "\n| layer | MMAC |";
+  std::string rule = "|---|---|";
+  for (const auto& backend : result.backends) {
+    text += fmt::format(" {} |", cell_name(backend.info.name));
+    rule += "---|";
+  }
+  for (std::size_t i = 1; i < result.backends.size(); ++i) {
+    text += fmt::format(" against {} |", cell_name(result.backends[i].info.name));
+    rule += "---|";
+  }
+  text += "\n" + rule + "\n";
+  for (const LayerResult& layer : result.layers) {
+    text += fmt::format("| {} | {} |", cell_name(layer.name), work_text(layer));
+    for (std::size_t i = 0; i < layer.timings.size(); ++i)
+      text += fmt::format(" {} |", markdown_cell(result, layer, i));
+    for (std::size_t i = 1; i < layer.timings.size(); ++i) text += fmt::format(" {} |", markdown_ratio(layer, i));
+    text += "\n";
+  }
+  text += "\n| geometric mean over | against | times as fast | layers | left out |\n|---|---|---|---|---|\n";
+  for (const bench::Mean& mean : result.means) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", cell_name(mean.layers),
+                        cell_name(result.backends[mean.against].info.name),
+                        mean.counted == 0 ? "" : ratio_text(mean.speed), mean.counted, mean.left_out);
+  }
+  return text;
 }
 
 }  // namespace qconform::report

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/base/terminal_text.h"
+#include "harness/base/text.h"
 #include "harness/model/text.h"
 #include "reports/render/terminal.h"
 

@@ -1,19 +1,21 @@
-#include "reports/render/forms.h"
-
 #include <fmt/format.h>
-
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/report_archive.h"
 #include "harness/forms/json/json_text.h"
 #include "harness/report/report.h"
 #include "reports/gate/change.h"
 #include "reports/read/read_report.h"
 #include "reports/render/bench_document.h"
+#include "reports/render/forms.h"
 #include "reports/render/matrix.h"
 #include "reports/render/viewer.h"
 
 namespace qconform::report {
+
 namespace {
 
 constexpr JsonLimits kReportLimits{.keys = kReportKeys, .bytes = kReportBytes};
@@ -112,6 +114,10 @@ Result<std::string> to_html(const PageDocuments& documents) {
   text += comparison;
   append(page->end, text);
   return text;
+}
+
+std::string to_json(const Report& report) {
+  return print_json(write_document(description_of(report)));
 }
 
 }  // namespace qconform::report

@@ -6,7 +6,7 @@
 #include <tinyxml2.h>
 
 #include "harness/tests/arbitrary_report.h"
-#include "reports/render/junit_writer.h"
+#include "reports/render/junit.h"
 
 namespace qconform::report {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "harness/forms/archive/report_archive.h"
 #include "harness/tests/arbitrary_report.h"
-#include "reports/render/markdown_text.h"
+#include "reports/render/markdown.h"
 
 namespace qconform::report {
 namespace {

@@ -11,7 +11,7 @@
 #include "harness/forms/archive/json_archives.h"
 #include "harness/forms/json/json_text.h"
 #include "reports/render/finding_text.h"
-#include "reports/render/markdown_text.h"
+#include "reports/render/markdown.h"
 #include "reports/render/run_tables.h"
 #include "reports/render/terminal.h"
 

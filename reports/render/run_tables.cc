@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/terminal_text.h"
+#include "harness/base/text.h"
 #include "harness/model/operator.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/terminal.h"

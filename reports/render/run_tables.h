@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/terminal_text.h"
+#include "harness/base/text.h"
 #include "harness/report/report.h"
 
 namespace qconform::report {

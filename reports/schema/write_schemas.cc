@@ -10,7 +10,7 @@
 #include "harness/forms/archive/json_archives.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/forms/archive/schema_archive.h"
-#include "harness/forms/defects/model_file.h"
+#include "harness/forms/defects/learnt_model.h"
 #include "harness/forms/json/json_text.h"
 #include "reports/gate/change.h"
 #include "reports/render/bench_document.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "harness/backends/library.h"
-#include "harness/backends/model_runtime.h"
 #include "harness/backends/plain_memory.h"
 #include "harness/core/case.h"
 #include "harness/operators/convolution/convolution.h"

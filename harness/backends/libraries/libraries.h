@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "harness/backends/library.h"
-#include "harness/backends/model_runtime.h"
 
 namespace qconform::libraries {
 

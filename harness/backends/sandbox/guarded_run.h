@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 
-#include "harness/backends/sandbox/guarded_inputs.h"
 #include "harness/backends/sandbox/guarded_memory.h"
 #include "harness/core/backend.h"
 

@@ -9,7 +9,9 @@
 
 #include "harness/backends/sandbox/disk_channel.h"
 #include "harness/backends/sandbox/sandbox.h"
-#include "harness/backends/sandbox/worker_link.h"
+#include "harness/backends/sandbox/worker_host.h"
+#include "harness/backends/sandbox/worker_process.h"
+#include "harness/base/error.h"
 #include "harness/base/forked_process.h"
 #include "harness/base/pipe.h"
 
@@ -48,5 +50,11 @@ class GuestHost final : public WorkerLink {
   bool paused_ = false;
   LastWords last_words_;  ///< none: the machine's own answers have them
 };
+
+// The inside of an emulated machine: the other end of GuestHost's line.
+
+/// Opens the backend in workers of this machine, says hello on `disk`, and answers requests until the disk makes no
+/// sense or somebody turns the machine off. Errors: there is no such disk.
+[[nodiscard]] Result<void> run_guest(const OpenBackend& open, const std::string& disk, const SandboxLimits& limits);
 
 }  // namespace qconform

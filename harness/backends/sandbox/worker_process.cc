@@ -22,7 +22,7 @@
 #include "harness/backends/sandbox/guarded_run.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/base/forked_process.h"
-#include "harness/base/thrown.h"
+#include "harness/base/machine_failure.h"
 
 namespace qconform {
 namespace {

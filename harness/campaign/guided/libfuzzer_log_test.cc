@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/campaign/guided/artifacts.h"
-#include "harness/campaign/guided/target.h"
+#include "harness/campaign/guided/kept_inputs.h"
 
 namespace qconform::guided {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "harness/core/hazards/hazard.h"
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
 
 namespace qconform {
 

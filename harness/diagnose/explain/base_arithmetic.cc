@@ -9,7 +9,7 @@
 #include "harness/base/digest.h"
 #include "harness/diagnose/identify/identify.h"
 #include "harness/diagnose/identify/identify_profile.h"
-#include "harness/model/defects/pinned_output.h"
+#include "harness/model/defects/arithmetic.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -15,7 +15,7 @@
 #include "harness/diagnose/explain/base_arithmetic.h"
 #include "harness/diagnose/explain/causes.h"
 #include "harness/diagnose/explain/explain.h"
-#include "harness/engine/diagnoser.h"
+#include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
 
 namespace qconform::diagnose {

@@ -23,12 +23,12 @@
 namespace qconform::diagnose {
 namespace {
 
-using Draw = Case (*)(std::uint64_t seed, std::uint64_t index);
+using DrawAt = Case (*)(std::uint64_t seed, std::uint64_t index);
 
 // Random cases of some operators.
 class OperatorSuite final : public Suite {
  public:
-  OperatorSuite(std::uint64_t count, std::vector<std::string> op_types, Draw draw = &random_case)
+  OperatorSuite(std::uint64_t count, std::vector<std::string> op_types, DrawAt draw = &random_case)
       : left_(count), op_types_(std::move(op_types)), draw_(draw) {}
   [[nodiscard]] std::string name() const override { return "random"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -42,7 +42,7 @@ class OperatorSuite final : public Suite {
  private:
   std::uint64_t left_;
   std::vector<std::string> op_types_;
-  Draw draw_;
+  DrawAt draw_;
   std::uint64_t index_ = 0;
 };
 

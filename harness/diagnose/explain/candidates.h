@@ -1,7 +1,8 @@
-// Sets of defects that reproduce what a backend computed, and how they are put to the test.
+// The evidence on a backend that is gathered while its failure is explained.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,10 +10,22 @@
 #include <vector>
 
 #include "harness/core/profile.h"
-#include "harness/diagnose/explain/evidence.h"
 #include "harness/model/defects/arithmetic.h"
+#include "harness/model/defects/observation.h"
 
 namespace qconform::diagnose {
+
+/// The case in question first.
+using Evidence = std::vector<std::unique_ptr<Observation>>;
+
+/// Observations that are failures.
+[[nodiscard]] std::vector<const Observation*> failures_of(const Evidence& evidence);
+
+/// The observations, those first that contradict wrong candidates at the least expense: failures, then
+/// by their work.
+[[nodiscard]] std::vector<const Observation*> in_testing_order(const Evidence& evidence);
+
+// Sets of defects that reproduce what a backend computed, and how they are put to the test.
 
 /// The policy's own first, then those of the operator's family.
 [[nodiscard]] std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy);

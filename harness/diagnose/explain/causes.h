@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/diagnose/explain/common_sets.h"
-#include "harness/diagnose/explain/evidence.h"
+#include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/explanation.h"
+#include "harness/diagnose/explain/nearest_set.h"
 
 namespace qconform::diagnose {
 

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "harness/diagnose/explain/common_sets.h"
 #include "harness/diagnose/explain/learning.h"
 #include "harness/diagnose/explain/nearest_set.h"
 #include "harness/diagnose/explain/probes.h"

@@ -1,8 +1,14 @@
 #include "harness/diagnose/explain/explanation.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/model/defects/observation.h"
+#include "harness/model/text.h"
 
 namespace qconform::diagnose {
+
 namespace {
 
 void describe_support(Explanation& explanation, const Evidence& evidence, const CandidateTest& test) {
@@ -197,6 +203,84 @@ Region learn_region(const std::vector<FeatureSet>& failing, const std::vector<Fe
 
 Region suspected_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing) {
   return region_of(failing, passing, false);
+}
+
+namespace {
+
+// A place with nearly all elements says nothing.
+constexpr double kNearlyAll = 0.9;
+
+struct RegionCounts {
+  std::vector<std::uint64_t> there;  // by place
+  std::uint64_t common = ~std::uint64_t{0};
+  std::uint64_t wrong = 0;
+  std::uint64_t elements = 0;
+
+  void add(const Observation& observation) {
+    const std::vector<std::uint64_t> located = output_regions_of(observation);
+    for (std::size_t i = 0; i < located.size(); ++i) {
+      for (std::size_t place = 0; place < there.size(); ++place) there[place] += located[i] >> place & 1U;
+      if (observation.states()[i] != ElementState::wrong) continue;
+      common &= located[i];
+      ++wrong;
+    }
+    elements += located.size();
+  }
+};
+
+}  // namespace
+
+Pattern pattern_of(std::span<const Observation* const> observations) {
+  RegionCounts counts{std::vector<std::uint64_t>(output_regions().size(), 0)};
+  for (const Observation* observation : observations) {
+    if (!observation->has_wrong_shape() && observation->wrong_elements() > 0) counts.add(*observation);
+  }
+  if (counts.elements == 0) return {"shape", "outputs of another shape", 0, 0, 0};
+  Pattern narrowest{"everywhere", "no place that is known", counts.wrong, counts.elements, counts.elements};
+  const auto limit = static_cast<std::uint64_t>(kNearlyAll * static_cast<double>(counts.elements));
+  for (std::size_t place = 0; place < output_regions().size(); ++place) {
+    const bool holds_all = (counts.common >> place & 1U) != 0;
+    if (!holds_all || counts.there[place] > limit || counts.there[place] >= narrowest.there) continue;
+    narrowest.id = output_regions()[place].id;
+    narrowest.description = output_regions()[place].description;
+    narrowest.there = counts.there[place];
+  }
+  return narrowest;
+}
+
+bool lies_in(const Observation& observation, std::string_view pattern_id) {
+  if (observation.has_wrong_shape() || pattern_id == "shape") {
+    return observation.has_wrong_shape() && pattern_id == "shape";
+  }
+  if (pattern_id == "everywhere") return true;
+  const auto found = std::find_if(output_regions().begin(), output_regions().end(),
+                                  [&](const OutputRegion& place) { return place.id == pattern_id; });
+  if (found == output_regions().end()) return false;
+  const auto bit = static_cast<std::size_t>(found - output_regions().begin());
+  const std::vector<std::uint64_t> located = output_regions_of(observation);
+  for (std::size_t i = 0; i < located.size(); ++i) {
+    if (observation.states()[i] == ElementState::wrong && (located[i] >> bit & 1U) == 0) return false;
+  }
+  return true;
+}
+
+ErrorDistribution errors_of(std::span<const Observation* const> observations) {
+  ErrorDistribution errors;
+  for (const Observation* observation : observations) {
+    const std::vector<ElementState>& states = observation->states();
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (states[i] != ElementState::wrong) continue;
+      const auto index = static_cast<std::int64_t>(i);
+      const double off = number_at(observation->got(), index) - number_at(observation->right(), index);
+      errors.lowest = errors.wrong == 0 ? off : std::fmin(errors.lowest, off);
+      errors.highest = errors.wrong == 0 ? off : std::fmax(errors.highest, off);
+      ++errors.wrong;
+      errors.too_low += off < 0 ? 1 : 0;
+      errors.too_high += off > 0 ? 1 : 0;
+      errors.by_one += std::fabs(off) == 1 ? 1 : 0;
+    }
+  }
+  return errors;
 }
 
 }  // namespace qconform::diagnose

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "harness/diagnose/explain/candidates.h"
-#include "harness/diagnose/explain/evidence.h"
 #include "harness/diagnose/explain/probes.h"
 
 namespace qconform::diagnose {

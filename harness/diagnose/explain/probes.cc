@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/core/hazards/hazard.h"
-#include "harness/diagnose/explain/pattern.h"
+#include "harness/diagnose/explain/explanation.h"
 #include "harness/model/draws/swarm.h"
 #include "harness/model/mutate/case_mutator.h"
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/model/defects/identify_probe.h"
 #include "harness/model/defects/identify_variants.h"
 
 namespace qconform::diagnose {

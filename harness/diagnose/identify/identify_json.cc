@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/forms/json/case_json_object.h"
+#include "harness/forms/json/case_json.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -13,7 +13,7 @@
 #include "harness/forms/json/case_json.h"
 #include "harness/model/defects/defect.h"
 #include "harness/model/judge/judge.h"
-#include "harness/model/reductions/roles.h"
+#include "harness/model/reductions/edits.h"
 #include "harness/model/text.h"
 #include "harness/suites/random.h"
 #include "harness/suites/select.h"

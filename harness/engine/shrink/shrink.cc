@@ -9,11 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/engine/diagnoser.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/failure.h"
-#include "harness/engine/shrink/measure.h"
 #include "harness/engine/waivers.h"
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/core/version.h"
-#include "harness/forms/json/json_fields.h"
+#include "harness/forms/json/json_text.h"
 
 namespace qconform {
 namespace {

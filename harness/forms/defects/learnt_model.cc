@@ -12,8 +12,7 @@
 #include "harness/base/text.h"
 #include "harness/core/limits.h"
 #include "harness/forms/archive/json_archives.h"
-#include "harness/forms/defects/model_file.h"
-#include "harness/forms/json/json_fields.h"
+#include "harness/forms/json/json_text.h"
 #include "harness/model/operator.h"
 
 namespace qconform::diagnose {

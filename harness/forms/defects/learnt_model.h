@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/core/fields.h"
+#include "harness/core/profile.h"
 #include "harness/model/defects/defect.h"
 #include "harness/model/defects/expression.h"
 
@@ -25,5 +27,20 @@ namespace qconform::diagnose {
 /// ones, what is wrong in a file, or the stage that two defects replace. `field` is what messages call the argument.
 [[nodiscard]] Result<Model> model_named(std::string_view ids, reference::RoundingProfile profile,
                                         const std::string& field);
+
+// A learnt model as a file: what `qconform explain --save-model FILE` writes and `defect:FILE` reads.
+
+struct ModelFile {
+  QC_DESCRIBED();
+  QC_LINE(describe_format(archive, "qconform-model", 1));
+  QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
+  QC_FIELD(std::string, stage, {}, "stage",
+           .doc = "What the expression stands for; the error for an unknown one lists them all.");
+  QC_FIELD(std::string, expression, {}, "expression", .doc = "What is computed there, in place of what is right.");
+  QC_FIELD(std::string, note, {}, "note", .doc = "What it was learnt from; may be empty.",
+           .presence = Presence::omitted);
+
+  bool operator==(const ModelFile&) const = default;
+};
 
 }  // namespace qconform::diagnose

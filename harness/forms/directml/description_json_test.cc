@@ -1,5 +1,5 @@
 // Descriptions as JSON: every rule that refuses one, with its message; what is read comes back.
-#include "harness/forms/directml/description_json.h"
+#include "harness/forms/directml/description.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 #include <set>
 #include <sstream>
 
-#include "harness/forms/directml/description.h"
 #include "harness/forms/directml/lower.h"
 #include "harness/forms/json/json_text.h"
 #include "harness/tests/directml_descriptions.h"

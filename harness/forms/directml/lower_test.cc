@@ -10,12 +10,12 @@
 #include <set>
 
 #include "harness/model/operator.h"
-#include "harness/suites/directml.h"
+#include "harness/suites/corpus.h"
 #include "harness/tests/directml_descriptions.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/exact.h"
-#include "reference/oracle/random.h"
+#include "reference/oracle/random_convolution.h"
 
 namespace qconform::directml {
 namespace {

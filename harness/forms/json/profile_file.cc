@@ -12,9 +12,9 @@
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
 #include "harness/forms/archive/json_archives.h"
-#include "harness/forms/json/json_fields.h"
+#include "harness/forms/json/json_text.h"
+#include "harness/model/defects/arithmetic.h"
 #include "harness/model/defects/identify_variants.h"
-#include "harness/model/defects/pinned_output.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "harness/model/operator.h"
 #include "reference/numerics/round.h"
-#include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "harness/model/family.h"
 #include "reference/numerics/round.h"
-#include "reference/numerics/saturate.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::diagnose {

@@ -14,8 +14,8 @@
 
 #include "harness/base/small_set.h"
 #include "harness/core/hazards/hazard.h"
-#include "reference/numerics/integer8.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/element.h"
+#include "reference/numerics/round.h"
 #include "reference/quantize_linear/division.h"
 
 namespace qconform::diagnose {

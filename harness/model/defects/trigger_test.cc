@@ -7,7 +7,6 @@
 
 #include "harness/model/defects/modelled_case.h"
 #include "harness/model/text.h"
-#include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/pipeline.h"
 #include "harness/operators/linear/linear.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "reference/numerics/exact_scale.h"
+#include "reference/numerics/float_parts.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {

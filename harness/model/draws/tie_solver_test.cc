@@ -8,7 +8,7 @@
 #include "harness/model/draws/random_values.h"
 #include "harness/model/draws/rng.h"
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/tie.h"
+#include "reference/numerics/ratio.h"
 #include "reference/oracle/exact.h"
 
 namespace qconform {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
+#include "harness/core/case.h"
 #include "harness/core/tensor.h"
 #include "harness/core/verdict.h"
 #include "harness/model/operator.h"
@@ -27,5 +30,12 @@ struct Comparison {
 /// ones are right at once; the others are examined one by one.
 [[nodiscard]] Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
                                  const Policy& policy);
+
+// Signatures of a library's messages, whatever case they are about.
+
+/// The message without what changes from case to case and from run to run: numbers, quoted text, addresses, paths, and
+/// the names of the case's tensors, with what a library appends to them. Operators and the other words stay, one space
+/// between them, at most 160 bytes. The same message about another case gives the same signature.
+[[nodiscard]] std::string message_signature(std::string_view message, const Case& test_case);
 
 }  // namespace qconform

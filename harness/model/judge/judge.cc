@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/model/defects/pinned_output.h"
+#include "harness/model/defects/arithmetic.h"
 #include "harness/model/judge/compare.h"
-#include "harness/model/judge/message_signature.h"
 #include "harness/model/judge/trust.h"
 #include "harness/model/text.h"
 

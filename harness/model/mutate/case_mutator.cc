@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/model/mutate/steps.h"
 #include "harness/model/mutate/tensor_values.h"
 #include "harness/model/operator.h"
 

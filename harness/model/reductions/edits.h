@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,5 +45,52 @@ void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits);
 [[nodiscard]] const std::vector<std::int64_t>* integers_of(const Case& test_case, std::string_view name);
 /// The attribute's integer, or `absent`.
 [[nodiscard]] std::int64_t integer_of(const Case& test_case, std::string_view name, std::int64_t absent);
+
+// Finds the inputs of a case by their roles, from the names in its operator's signature.
+
+enum class Part : std::uint8_t { data, scale, zero_point };
+
+struct Role {
+  std::size_t position;  ///< among the case's inputs, where it is present
+  Part part;
+  std::string_view name;  ///< ONNX's
+  bool required;
+  const Tensor* zero_point;  ///< of data: the zero point of its own, or null
+};
+
+/// One for each input that is there, in the order of the inputs. Inputs that the operator does not
+/// have are not listed. The case must outlive the result.
+[[nodiscard]] std::vector<Role> roles_of(const Case& test_case);
+
+/// The value that contributes nothing: the element's zero point, where it has one, else 0.
+[[nodiscard]] std::int64_t neutral_value(const Case& test_case, const Role& role, std::int64_t index);
+
+/// The position of the input with that name in the operator's signature.
+[[nodiscard]] std::optional<std::size_t> position_of(const Case& test_case, std::string_view name);
+
+/// The case's tensor of that name, or null.
+[[nodiscard]] const Tensor* tensor_named(const Case& test_case, std::string_view name);
+
+// The index spaces of a case: images, groups, channels, positions, taps, blocks. Removing indices
+// from one of them gives a smaller case that is still put together rightly.
+
+struct Extent {
+  std::string name;     ///< unique within the case: "input channel", "tap 0"
+  std::int64_t length;  ///< of the index space
+  std::int64_t focus;   ///< the index that the wrong element belongs to; -1 when not known
+  /// The case with only the indices `keep` (not empty, ascending) of [0, length). Refers to nothing.
+  std::function<Case(const Case&, const std::vector<std::int64_t>& keep)> cut;
+};
+
+/// Every axis of every input by itself.
+[[nodiscard]] std::vector<Extent> single_axes_of(const Case& test_case);
+
+/// The indices, below `length`, of the blocks that `keep` names, each of `size` neighbouring ones.
+[[nodiscard]] std::vector<std::int64_t> expand_blocks(const std::vector<std::int64_t>& keep, std::int64_t size,
+                                                      std::int64_t length);
+
+/// The indices that `keep` names within a block, in each of `blocks` blocks of `size`.
+[[nodiscard]] std::vector<std::int64_t> repeat_in_blocks(const std::vector<std::int64_t>& keep, std::int64_t size,
+                                                         std::int64_t blocks);
 
 }  // namespace qconform::shrink

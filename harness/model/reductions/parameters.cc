@@ -6,7 +6,6 @@
 #include "harness/model/operator.h"
 #include "harness/model/reductions/edits.h"
 #include "harness/model/reductions/reductions.h"
-#include "harness/model/reductions/roles.h"
 #include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/tensor.h"
+#include "harness/model/draws/rng.h"
 
 namespace qconform::sweep {
 
@@ -80,5 +82,22 @@ struct SweptModel {
 /// The classes of a valid case of one of its operators. Where the model has no class for a value or an extent, the
 /// plain one; nothing where it has none for something else. The row need not be one that the model allows.
 [[nodiscard]] std::optional<Row> row_of(const SweptModel& swept, const Case& test_case);
+
+// Classes of zero points of any integer type.
+
+struct Range {
+  std::int64_t lo;
+  std::int64_t hi;
+};
+
+/// Returns the range of an integer type of at most 32 bits.
+[[nodiscard]] Range range_of(ElementType type);
+
+/// Returns the class of a zero point: 0 the low end, 1 the middle (0, or half the range of an unsigned type), 2 the
+/// high end, 3 another.
+[[nodiscard]] std::uint8_t zero_point_class(ElementType type, std::int64_t value);
+
+/// A value of one of these four classes.
+[[nodiscard]] std::int64_t draw_zero_point(Rng& rng, ElementType type, std::uint8_t zero_point);
 
 }  // namespace qconform::sweep

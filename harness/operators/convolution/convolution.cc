@@ -1,15 +1,18 @@
 #include "harness/operators/convolution/convolution.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include "harness/model/layers.h"
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/operators/convolution/lowered_convolution.h"
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/convolution/shrink.h"
 #include "harness/operators/convolution/suites.h"
+#include "reference/kernels/fast_sums.h"
 
 namespace qconform {
+
 namespace {
 
 Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) {
@@ -94,6 +97,158 @@ const Family& convolution_family() {
 const reference::ConvolutionOperands* operands_of(const Lowered& lowered) {
   const auto* convolution = dynamic_cast<const LoweredConvolution*>(&lowered);
   return convolution == nullptr ? nullptr : &convolution->operands();
+}
+
+namespace {
+
+constexpr AttributeSignature kAttributes[] = {{"auto_pad", kStringAttribute}, {"dilations", kIntsAttribute},
+                                              {"group", kIntAttribute},       {"kernel_shape", kIntsAttribute},
+                                              {"pads", kIntsAttribute},       {"strides", kIntsAttribute}};
+
+reference::ConvolutionAttributes read_attributes(const NodeReader& reader) {
+  return {.auto_pad = reader.string_attribute("auto_pad", "NOTSET"),
+          .group = reader.int_attribute("group", 1),
+          .kernel_shape = reader.ints_attribute("kernel_shape"),
+          .strides = reader.ints_attribute("strides"),
+          .dilations = reader.ints_attribute("dilations"),
+          .pads = reader.ints_attribute("pads")};
+}
+
+}  // namespace
+
+bool check_weight_parameter(NodeReader& reader, std::string_view name, std::int64_t output_channels,
+                            reference::Contract& contract) {
+  const Tensor* tensor = reader.input(name);
+  if (tensor == nullptr || tensor->elements() == 1) return true;
+  if (tensor->shape.size() == 1 && tensor->shape[0] == output_channels) return true;
+  return contract.violate("C11", std::string(name),
+                          "expected a scalar or shape [" + std::to_string(output_channels) +
+                              "] (one value per output channel), got shape " + shape_text(tensor->shape));
+}
+
+reference::ConvolutionAttributes stated_attributes(const Case& test_case) {
+  reference::Contract unused;
+  return read_attributes(NodeReader(test_case, {}, unused));
+}
+
+std::span<const AttributeSignature> convolution_attributes() {
+  return kAttributes;
+}
+
+std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reader, reference::Contract& contract) {
+  if (!reader.check_type("x", {ElementType::uint8, ElementType::int8}, "C14")) return std::nullopt;
+  if (!reader.check_type("w", {ElementType::uint8, ElementType::int8}, "C14")) return std::nullopt;
+  if (!reader.check_same_type("x_zero_point", "x", "C16")) return std::nullopt;
+  if (!reader.check_same_type("w_zero_point", "w", "C16")) return std::nullopt;
+  const Tensor& x = *reader.input("x");
+  const Tensor& w = *reader.input("w");
+  auto geometry = resolve_geometry(x.shape, w.shape, read_attributes(reader), contract);
+  if (!geometry) return std::nullopt;
+  if (!reader.check_scalar("x_zero_point")) return std::nullopt;
+  if (!check_weight_parameter(reader, "w_zero_point", geometry->output_channels, contract)) return std::nullopt;
+  const Tensor* w_zero_point = reader.input("w_zero_point");
+  const std::int64_t channels = geometry->output_channels;
+  return reference::ConvolutionOperands{
+      .geometry = std::move(*geometry),
+      .x_type = integer8_of(x.type),
+      .w_type = integer8_of(w.type),
+      .x_zero_point = scalar_or(reader.input("x_zero_point"), 0),
+      .w_zero_point =
+          expand(w_zero_point == nullptr ? std::vector<std::int32_t>{0} : int32_values(*w_zero_point), channels),
+      .bias = {}};
+}
+
+bool has_same_padding(const NodeReader& reader) {
+  return reader.string_attribute("auto_pad", "NOTSET").starts_with("SAME");
+}
+
+std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case) {
+  if (family_of(test_case) != &convolution_family()) return std::nullopt;
+  reference::Contract contract;
+  NodeReader reader(test_case, operator_of(test_case)->inputs, contract);
+  if (!reader.check_signature(kAttributes)) return std::nullopt;
+  return resolve_geometry(reader.input("x")->shape, reader.input("w")->shape, read_attributes(reader), contract);
+}
+
+std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
+  reference::fast_sums(operands, x.bytes, w.bytes, sums);
+  return sums;
+}
+
+std::vector<std::int64_t> sums_of_magnitudes(const reference::ConvolutionOperands& operands, const Tensor& x,
+                                             const Tensor& w) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
+  reference::fast_sums_of_magnitudes(operands, x.bytes, w.bytes, sums);
+  return sums;
+}
+
+namespace {
+
+using reference::ConvolutionGeometry;
+
+struct AxisPart {
+  std::int64_t begin;
+  std::int64_t extent;
+};
+
+// Returns the part of the input that the windows of `outputs` read.
+AxisPart part_read_by(const reference::SpatialAxis& axis, AxisPart outputs) {
+  const std::int64_t first = outputs.begin * axis.stride - axis.pad_begin;
+  const std::int64_t end = first + (outputs.extent - 1) * axis.stride + axis.kernel_extent();
+  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, axis.input);
+  return {begin, std::clamp<std::int64_t>(end, begin, axis.input) - begin};
+}
+
+Box windows_of(const ConvolutionGeometry& geometry, const Box& output) {
+  const std::int64_t first_group = output.begin[1] / geometry.group_output_channels();
+  const std::int64_t last_group = (output.begin[1] + output.extent[1] - 1) / geometry.group_output_channels();
+  Box box{{output.begin[0], first_group * geometry.group_input_channels()},
+          {output.extent[0], (last_group - first_group + 1) * geometry.group_input_channels()}};
+  for (std::size_t i = 0; i < geometry.axes.size(); ++i) {
+    const AxisPart range = part_read_by(geometry.axes[i], {output.begin[i + 2], output.extent[i + 2]});
+    box.begin.push_back(range.begin);
+    box.extent.push_back(range.extent);
+  }
+  return box;
+}
+
+Box filters_of(const ConvolutionGeometry& geometry, const Box& output) {
+  Box box{{output.begin[1], 0}, {output.extent[1], geometry.group_input_channels()}};
+  for (const reference::SpatialAxis& axis : geometry.axes) {
+    box.begin.push_back(0);
+    box.extent.push_back(axis.kernel);
+  }
+  return box;
+}
+
+}  // namespace
+
+std::int64_t LoweredConvolution::work() const {
+  const ConvolutionGeometry& g = operands().geometry;
+  std::int64_t work = saturating_product(Lowered::work(), std::max<std::int64_t>(g.group_input_channels(), 1));
+  for (const reference::SpatialAxis& axis : g.axes) {
+    work = saturating_product(work, std::max<std::int64_t>(axis.kernel, 1));
+  }
+  return work;
+}
+
+std::optional<Box> LoweredConvolution::read_by(InputRole role, const Box& output) const {
+  switch (role) {
+    case InputRole::parameter: return Box{{output.begin[1]}, {output.extent[1]}};
+    case InputRole::weight: return filters_of(operands().geometry, output);
+    case InputRole::data: break;
+  }
+  return windows_of(operands().geometry, output);
+}
+
+std::optional<WindowGeometry> LoweredConvolution::windows() const {
+  const ConvolutionGeometry& g = operands().geometry;
+  WindowGeometry result{g.group_input_channels(), g.group_output_channels(), {}};
+  for (const reference::SpatialAxis& axis : g.axes) {
+    result.axes.push_back({axis.input, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});
+  }
+  return result;
 }
 
 }  // namespace qconform

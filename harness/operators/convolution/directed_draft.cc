@@ -8,10 +8,10 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/draws/random_values.h"
 #include "harness/model/draws/tie_solver.h"
-#include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/convolution.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::directed {
 

@@ -5,7 +5,6 @@
 
 #include "harness/model/draws/random_values.h"
 #include "harness/model/draws/tie_solver.h"
-#include "harness/model/mutate/steps.h"
 #include "harness/model/mutate/tensor_values.h"
 #include "harness/model/operator.h"
 #include "harness/operators/convolution/convolution.h"

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "reference/numerics/bits.h"
-#include "reference/numerics/exact_scale.h"
-#include "reference/numerics/fixed_point.h"
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
+#include "reference/numerics/float_parts.h"
+#include "reference/numerics/requantize.h"
 #include "reference/numerics/round.h"
 
 namespace qconform::diagnose {

@@ -67,7 +67,7 @@ std::int64_t locate_in_input(const ConvolutionGeometry& geometry, std::span<cons
 std::int64_t bias_of(const ConvolutionOperands& operands, std::int64_t channel);
 std::int64_t wrap_sum(std::int64_t sum);
 Quotient exact_product(std::int64_t accumulator, const Requantization& parameters, const reference::FloatExpression*);
-/// Multiplies in integers, by reference/numerics/fixed_point.h.
+/// Multiplies in integers, by reference/numerics/requantize.h.
 Quotient product_rounded_twice(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*);
 Quotient product_rounded_once(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*);
 

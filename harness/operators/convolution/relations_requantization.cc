@@ -4,7 +4,7 @@
 
 #include "harness/model/relations/relation.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "reference/numerics/exact_scale.h"
+#include "reference/numerics/float_parts.h"
 #include "reference/numerics/round.h"
 
 namespace qconform::relations {

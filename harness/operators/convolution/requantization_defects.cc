@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "harness/operators/convolution/diagnosis.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "harness/core/hazards/rounding_hazards.h"
+#include "reference/numerics/ratio.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/tie.h"
 
 namespace qconform {
 

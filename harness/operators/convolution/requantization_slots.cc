@@ -6,8 +6,8 @@
 
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/slots.h"
-#include "reference/numerics/fixed_point.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/requantize.h"
+#include "reference/numerics/round.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::diagnose {
@@ -39,7 +39,7 @@ std::int64_t shifted(std::int64_t value, int bits, Shift shift) {
   return floor + (is_up ? 1 : 0);
 }
 
-// Fixed point with a multiplier of so many bits, and one rounding or two (reference/numerics/fixed_point.h).
+// Fixed point with a multiplier of so many bits, and one rounding or two (reference/numerics/requantize.h).
 template <std::size_t kWhich>
 Quotient fixed_product(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*) {
   constexpr int kWidth = kWidths[kWhich / (kFirsts * std::size(kShifts))];

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/model/reductions/extents.h"
+#include "harness/model/reductions/edits.h"
 #include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {

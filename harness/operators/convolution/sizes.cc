@@ -7,7 +7,7 @@
 
 #include "harness/model/draws/rng.h"
 #include "harness/operators/convolution/suites.h"
-#include "harness/operators/convolution/sweep_case.h"
+#include "harness/operators/convolution/sweep.h"
 #include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "harness/operators/convolution/diagnosis.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::diagnose {
 namespace {

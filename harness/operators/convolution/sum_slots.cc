@@ -5,7 +5,7 @@
 #include "harness/model/defects/operations.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/slots.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::diagnose {
 namespace {

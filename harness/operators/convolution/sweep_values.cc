@@ -7,9 +7,9 @@
 #include <span>
 
 #include "harness/model/draws/tie_solver.h"
-#include "harness/model/sweep/zero_point.h"
-#include "harness/operators/convolution/contract.h"
-#include "reference/numerics/admissible_bulk.h"
+#include "harness/model/sweep/model.h"
+#include "harness/operators/convolution/convolution.h"
+#include "reference/numerics/admissible.h"
 #include "reference/numerics/requantize.h"
 
 namespace qconform::sweep::convolution {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/model/text.h"
+#include "reference/numerics/round.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {
@@ -87,7 +88,7 @@ Case rewired(Case test_case, std::string_view value, const std::string& other) {
 
 std::uint64_t pattern_of(ElementType type, double number) {
   if (is_integer(type) || type == ElementType::boolean) {
-    const auto integer = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+    const auto integer = static_cast<std::uint64_t>(reference::integer_or_zero(number));
     return integer & ~std::uint64_t{0} >> (64 - bits_of(type));
   }
   if (type == ElementType::float64) return std::bit_cast<std::uint64_t>(number);

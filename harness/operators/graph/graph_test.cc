@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "harness/engine/shrink/shrink.h"
 #include "harness/graphs/graph_builder.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/judge/judge.h"
+#include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/random.h"
 #include "harness/operators/graph/shrink.h"
 
@@ -146,6 +149,12 @@ TEST(Graph, WithoutNodesIsRefused) {
 }
 
 // How much of what the random suite draws says something.
+TEST(Graph, GivesAnIntegerThatIsNoNumberTheValueZero) {
+  EXPECT_EQ(pattern_of(ElementType::int32, std::nan("")), 0U);
+  EXPECT_EQ(pattern_of(ElementType::int64, -std::numeric_limits<double>::infinity()), 0U);
+  EXPECT_EQ(pattern_of(ElementType::int8, -1), 0xFFU);
+}
+
 TEST(RandomGraphs, AreInContractAndMostlyDetermined) {
   constexpr std::uint64_t kGraphs = 600;
   std::uint64_t exact_graphs = 0;

@@ -10,7 +10,7 @@
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
 #include "harness/core/profile.h"
-#include "harness/model/reductions/extents.h"
+#include "harness/model/reductions/edits.h"
 #include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {

@@ -6,7 +6,7 @@
 #include "harness/graphs/lowering.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/draws/random_values.h"
-#include "harness/model/sweep/zero_point.h"
+#include "harness/model/sweep/model.h"
 #include "harness/model/text.h"
 #include "harness/operators/graph/unit_draft.h"
 #include "reference/graph/interpreter.h"

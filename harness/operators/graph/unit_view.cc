@@ -1,12 +1,12 @@
 #include "harness/operators/graph/unit_view.h"
-#include "harness/operators/graph/edits.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "harness/model/sweep/zero_point.h"
+#include "harness/model/sweep/model.h"
 #include "harness/model/text.h"
+#include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/unit_draft.h"
 #include "reference/numerics/small_float.h"
 
@@ -159,6 +159,70 @@ Path path_of(const UnitView& view) {
                                                           "Pad", "Squeeze",   "Identity", "DequantizeLinear"};
   if (view.path->op_type == "Unsqueeze") return kSqueezed;
   return static_cast<Path>(std::find(kPaths.begin(), kPaths.end(), view.path->op_type) - kPaths.begin());
+}
+
+namespace {
+
+constexpr std::array<std::string_view, kComputes> kNames{"Conv",
+                                                         "Conv depthwise",
+                                                         "ConvTranspose",
+                                                         "Gemm",
+                                                         "MatMul",
+                                                         "Add",
+                                                         "Sub",
+                                                         "Mul",
+                                                         "Div",
+                                                         "Max",
+                                                         "Min",
+                                                         "Concat",
+                                                         "AveragePool",
+                                                         "GlobalAveragePool",
+                                                         "ReduceMean",
+                                                         "ReduceSum",
+                                                         "Softmax",
+                                                         "Sigmoid",
+                                                         "Tanh",
+                                                         "HardSigmoid",
+                                                         "Erf",
+                                                         "Gelu",
+                                                         "Resize linear",
+                                                         "LeakyRelu",
+                                                         "MaxPool",
+                                                         "ReduceMax",
+                                                         "Relu",
+                                                         "Clip",
+                                                         "Neg",
+                                                         "Abs",
+                                                         "Resize nearest",
+                                                         "Transpose",
+                                                         "Reshape",
+                                                         "Flatten",
+                                                         "Squeeze",
+                                                         "Unsqueeze",
+                                                         "Slice",
+                                                         "Pad",
+                                                         "Split",
+                                                         "Expand",
+                                                         "Gather",
+                                                         "Identity",
+                                                         "DepthToSpace"};
+
+}  // namespace
+
+std::string_view name_of(Compute compute) {
+  return kNames[compute];
+}
+
+std::optional<Compute> compute_of(const Node& node) {
+  if (node.op_type == "Conv" && attribute_of(node, "group") != nullptr) return kDepthwise;
+  if (node.op_type == "Resize") {
+    const Attribute* mode = attribute_of(node, "mode");
+    return mode != nullptr && std::get<std::string>(mode->value) == "linear" ? kLinearResize : kNearestResize;
+  }
+  for (std::uint8_t i = 0; i < kComputes; ++i) {
+    if (kNames[i] == node.op_type) return static_cast<Compute>(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace qconform::unit

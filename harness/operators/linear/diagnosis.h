@@ -9,9 +9,8 @@
 #include "harness/model/defects/case_features.h"
 #include "harness/model/defects/defect.h"
 #include "harness/model/defects/expression.h"
-#include "harness/model/defects/identify_probe.h"
 #include "harness/model/defects/identify_variants.h"
-#include "harness/model/defects/output_regions.h"
+#include "harness/model/defects/observation.h"
 #include "harness/model/operator.h"
 
 namespace qconform::diagnose {

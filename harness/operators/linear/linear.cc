@@ -1,10 +1,13 @@
 #include "harness/operators/linear/linear.h"
 
+#include <algorithm>
 #include <array>
 
+#include "harness/core/limits.h"
 #include "harness/model/layers.h"
+#include "harness/onnx/node_proto.h"
 #include "harness/operators/linear/diagnosis.h"
-#include "harness/operators/linear/relation_parts.h"
+#include "harness/operators/linear/relations.h"
 #include "harness/operators/linear/shrink.h"
 #include "harness/operators/linear/suites.h"
 
@@ -69,4 +72,189 @@ const reference::QuantizationLayout* layout_of(const Lowered& lowered) {
   return dequantize == nullptr ? nullptr : &dequantize->layout;
 }
 
+namespace {
+
+// Zero point and scale have the same shape; where each has one element, of any rank, that is one value either way.
+bool check_zero_point_shape(const Tensor& scale, const Tensor* zero_point, const char* name,
+                            reference::Contract& contract) {
+  if (zero_point == nullptr || zero_point->shape == scale.shape) return true;
+  if (scale.elements() == 1 && zero_point->elements() == 1) return true;
+  return contract.violate(
+      "D7", name,
+      "expected the shape of the scale " + shape_text(scale.shape) + ", got " + shape_text(zero_point->shape));
+}
+
+std::vector<double> numbers(const Tensor& tensor) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = number_at(tensor, static_cast<std::int64_t>(i));
+  return values;
+}
+
+}  // namespace
+
+const LinearVersion& version_for(std::span<const LinearVersion> versions, std::int64_t opset_version) {
+  std::size_t current = 0;
+  while (current + 1 < versions.size() && versions[current + 1].version <= opset_version) ++current;
+  return versions[current];
+}
+
+bool check_type_in(const NodeReader& reader, std::string_view name, const TypeSet& types, const char* rule,
+                   reference::Contract& contract) {
+  const Tensor* tensor = reader.input(name);
+  if (tensor == nullptr || types.contains(tensor->type)) return true;
+  return contract.violate(rule, std::string(name),
+                          "expected element type " + types.text() + ", got " + name_of(tensor->type));
+}
+
+std::optional<ElementType> read_type_attribute(const NodeReader& reader, std::string_view name, const TypeSet& types,
+                                               const char* rule, reference::Contract& contract) {
+  const std::int64_t number = reader.int_attribute(name, 0);
+  if (number == 0) return ElementType::undefined;
+  const bool is_type = number > 0 && number < 64;
+  const ElementType type = is_type ? static_cast<ElementType>(number) : ElementType::undefined;
+  if (is_type && types.contains(type)) return type;
+  contract.violate(
+      rule, std::string(name),
+      "expected " + types.text() + ", got " + (is_type ? name_of(type) : "type " + std::to_string(number)));
+  return std::nullopt;
+}
+
+std::optional<QuantizationParameters> read_quantization(const NodeReader& reader, const char* scale_name,
+                                                        const char* zero_point_name, int version,
+                                                        reference::Contract& contract) {
+  const Tensor& scale = *reader.input(scale_name);
+  const Tensor* zero_point = reader.input(zero_point_name);
+  const reference::PlacementAttributes attributes{.has_axis = version >= 13,
+                                                  .axis = reader.int_attribute("axis", 1),
+                                                  .has_block_size = version >= 21,
+                                                  .block_size = reader.int_attribute("block_size", 0)};
+  const auto layout = resolve_layout(reader.input("x")->shape, scale.shape, scale_name, attributes, contract);
+  if (!layout) return std::nullopt;
+  if (!check_zero_point_shape(scale, zero_point, zero_point_name, contract)) return std::nullopt;
+  QuantizationParameters parameters{*layout, numbers(scale), {}};
+  parameters.zero_point =
+      zero_point == nullptr ? std::vector<double>(parameters.scale.size(), 0) : numbers(*zero_point);
+  return parameters;
+}
+
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+constexpr std::size_t kAssumedRank = 4;
+
+// The size of a parameter of that rank along its axis `i`, which nothing says of the parameter itself: it follows from
+// the data.
+std::int64_t size_of_parameter(const NodeInputs& inputs, std::size_t rank, std::size_t i) {
+  const auto data = linear_data_shape(inputs);
+  if (!data) return 1;
+  const auto axes = static_cast<std::int64_t>(data->shape.size());
+  std::int64_t axis = int_attribute(inputs.node, "axis", 1);
+  if (axis < 0) axis += axes;
+  const std::int64_t along = rank == 1 ? axis : static_cast<std::int64_t>(i);
+  if (along < 0 || along >= axes) return 1;
+  const std::int64_t size = data->shape[static_cast<std::size_t>(along)];
+  const std::int64_t block = std::max<std::int64_t>(int_attribute(inputs.node, "block_size", 0), 1);
+  return rank > 1 && along == axis && size > 0 ? (size - 1) / block + 1 : size;
+}
+
+}  // namespace
+
+// The data of an element-wise operator: its sizes are those of the parameters where these have sizes, [C] along the
+// axis or one for each block of `block_size`.
+Result<InputShape> linear_data_shape(const NodeInputs& inputs) {
+  const auto stated = inputs.facts("x").shape;
+  const PartialShape parameters = parameter_facts(inputs, inputs.scale()).value_or(PartialShape{});
+  const auto most = static_cast<std::int64_t>(limits::kRank);
+  std::int64_t axis = std::clamp(int_attribute(inputs.node, "axis", 1), -most - 1, most);
+  const std::int64_t block = std::max<std::int64_t>(int_attribute(inputs.node, "block_size", 0), 1);
+  const auto needed = static_cast<std::size_t>(std::clamp(axis < 0 ? -axis : axis + 1, std::int64_t{0}, most));
+  PartialShape known =
+      stated.value_or(PartialShape(parameters.size() > 1 ? parameters.size() : std::max(needed, kAssumedRank)));
+  if (axis < 0) axis += static_cast<std::int64_t>(known.size());
+  bool assumed = !stated;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (known[i]) continue;
+    const bool on_axis = static_cast<std::int64_t>(i) == axis;
+    if (parameters.size() == 1 && on_axis) known[i] = parameters.front();
+    if (parameters.size() > 1 && parameters.size() == known.size()) {
+      known[i] = parameters[i];
+      if (on_axis && known[i] && __builtin_mul_overflow(*known[i], block, &*known[i])) known[i].reset();
+    }
+    assumed |= !known[i] && i != 0;
+  }
+  return InputShape{assumed_shape(known, {}), assumed ? "shape of x assumed, the model does not tell it" : ""};
+}
+
+Result<Shape> linear_parameter_shape(const NodeInputs& inputs, std::string_view name) {
+  const PartialShape known = parameter_facts(inputs, name).value_or(PartialShape{});
+  Shape shape;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    shape.push_back(known[i] ? *known[i] : size_of_parameter(inputs, known.size(), i));
+  }
+  return shape;
+}
+
 }  // namespace qconform
+
+namespace qconform::diagnose {
+
+// Lists the features that tell cases of QuantizeLinear and DequantizeLinear apart in a few words.
+
+namespace {
+
+struct LinearView {
+  LinearView(const Case& of, const Expected& with)
+      : test_case(of), expected(with), layout(*layout_of(*with.classification.lowered)) {}
+
+  const Case& test_case;
+  const Expected& expected;
+  const reference::QuantizationLayout& layout;
+
+  [[nodiscard]] const Tensor& x() const { return *test_case.input(0); }
+};
+
+using LinearQuestions = FeatureQuestions<LinearView>;
+
+bool has_zero_point(const LinearView& v) {
+  const Lowered& lowered = *v.expected.classification.lowered;
+  if (const auto* quantize = quantize_linear_of(lowered)) return any_nonzero(quantize->y_zero_point);
+  return any_nonzero(dequantize_linear_of(lowered)->x_zero_point);
+}
+
+bool has_negative_axis(const LinearView& v) {
+  const Attribute* axis = v.test_case.attribute("axis");
+  const auto* value = axis == nullptr ? nullptr : std::get_if<std::int64_t>(&axis->value);
+  return value != nullptr && *value < 0;
+}
+
+}  // namespace
+
+void place_by_parameter(const Lowered& lowered, std::span<Element> elements) {
+  const reference::QuantizationLayout& layout = *layout_of(lowered);
+  for (Element& element : elements) element.channel = static_cast<std::int64_t>(layout.parameter_of(element.index));
+}
+
+const FeatureList& linear_case_features() {
+  static const FeatureList all = [] {
+    LinearQuestions questions;
+    for (const ElementType type :
+         {ElementType::float32, ElementType::float16, ElementType::bfloat16, ElementType::int32, ElementType::uint8,
+          ElementType::int8, ElementType::uint16, ElementType::int16, ElementType::uint4, ElementType::int4}) {
+      const std::string name(qconform::name_of(type));
+      questions.add("x " + name, [=](const LinearView& v) { return v.x().type == type; });
+      questions.add("y " + name, [=](const LinearView& v) { return v.expected.output->type == type; });
+    }
+    questions.add_both("several scales", "one scale", [](const LinearView& v) { return v.layout.parameters() > 1; });
+    questions.add_both("block_size given", "no block_size", [](const LinearView& v) { return v.layout.is_blocked(); });
+    questions.add_both("axis negative", "axis not negative", has_negative_axis);
+    questions.add_both("2 dimensions or more", "at most 1 dimension",
+                       [](const LinearView& v) { return v.x().shape.size() > 1; });
+    questions.add_both("a zero point != 0", "zero points 0", has_zero_point);
+    questions.add_remainders("elements", [](const LinearView& v) { return v.x().elements(); });
+    return std::move(questions).list();
+  }();
+  return all;
+}
+
+}  // namespace qconform::diagnose

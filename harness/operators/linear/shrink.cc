@@ -5,7 +5,6 @@
 
 #include "harness/model/operator.h"
 #include "harness/model/reductions/edits.h"
-#include "harness/model/reductions/roles.h"
 #include "harness/operators/linear/linear.h"
 #include "reference/linear_quantization/layout.h"
 

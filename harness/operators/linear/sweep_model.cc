@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "harness/model/sweep/zero_point.h"
+#include "harness/model/sweep/model.h"
 #include "harness/model/text.h"
 
 namespace qconform::sweep::linear {

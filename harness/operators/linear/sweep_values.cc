@@ -1,14 +1,16 @@
-#include "harness/operators/linear/sweep_model.h"
-
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "harness/model/text.h"
+#include "harness/operators/linear/suites.h"
+#include "harness/operators/linear/sweep_model.h"
 #include "reference/numerics/small_float.h"
 #include "reference/quantize_linear/division.h"
 
 namespace qconform::sweep {
+
 namespace {
 
 using reference::FloatFormat;
@@ -161,6 +163,251 @@ std::uint8_t quantized_values_class(const reference::QuantizeLinear& node, const
     last = std::max(last, class_of_element(node, x.type, bits, node.layout.parameter_of(i)));
   }
   return last;
+}
+
+}  // namespace qconform::sweep
+
+namespace qconform::sweep::linear::dequantize {
+
+namespace {
+
+using enum ElementType;
+
+enum OwnPosition : std::size_t {
+  kXType = kCommonPositions,
+  kScaleType,
+  kYType,
+  kOutputDtype,
+  kScale,
+  kValues,
+  kPositions
+};
+enum ScaleClass : std::uint8_t { kOrdinaryScale, kPowerOfTwo, kSubnormalScale, kHugeScale };
+enum ValuesClass : std::uint8_t { kOrdinary, kEnds, kSpecial };
+
+constexpr ElementType kXTypes[] = {uint8,  int8,  int32, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz,
+                                   uint16, int16, uint4, int4,         float4e2m1,     uint2,      int2};
+constexpr ElementType kFloats[] = {float32, float16, bfloat16, float8e8m0};
+
+// The version that added a type of x.
+std::uint8_t version_of_x(ElementType type) {
+  switch (type) {
+    case uint8:
+    case int8:
+    case int32: return k10;
+    case uint16:
+    case int16:
+    case uint4:
+    case int4: return k21;
+    case float4e2m1: return k23;
+    case uint2:
+    case int2: return k25;
+    default: return k19;
+  }
+}
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> list = common_parameters();
+  list.push_back({"x type", {}, 0, ParameterRole::core});
+  for (const ElementType type : kXTypes) list.back().classes.push_back(name_of(type));
+  list.push_back({"scale type", {"float", "float16", "bfloat16", "float8e8m0"}});
+  list.push_back({"y type", {"float", "float16", "bfloat16"}, 0, ParameterRole::core});
+  list.push_back({"output_dtype", {"absent", "stated"}});
+  // "subnormal": in the scale's type. "huge": within a factor of 16 of its largest.
+  list.push_back({"scale", {"ordinary", "power of two", "subnormal", "huge"}});
+  // "special": x has NaN, infinity or -0. "ends": most elements are the least or largest.
+  list.push_back({"values", {"ordinary", "ends", "special"}});
+  return list;
+}
+
+std::vector<Constraint> constraints() {
+  std::vector<Constraint> list = common_constraints();
+  const std::vector<Constraint> own{
+      {"the version knows the type of x",
+       {kVersion, kXType},
+       [](const Row& r) { return r[kVersion] >= version_of_x(kXTypes[r[kXType]]); }},
+      {"the version knows the type of the scale",
+       {kVersion, kScaleType},
+       [](const Row& r) {
+         const ElementType type = kFloats[r[kScaleType]];
+         return r[kVersion] >= (type == float32 ? k10 : type == float8e8m0 ? k24 : k19);
+       }},
+      {"output_dtype begins with version 23",
+       {kVersion, kOutputDtype},
+       [](const Row& r) { return r[kOutputDtype] == 0 || r[kVersion] >= k23; }},
+      {"without output_dtype, y has the type of the scale",
+       {kScaleType, kYType, kOutputDtype},
+       [](const Row& r) { return r[kOutputDtype] == 1 || kFloats[r[kScaleType]] == kFloats[r[kYType]]; }},
+      {"int32 and float x have a zero point of 0 or none",
+       {kXType, kZeroPoint},
+       [](const Row& r) {
+         const ElementType type = kXTypes[r[kXType]];
+         return (is_integer(type) && type != int32) || r[kZeroPoint] == kMiddle || r[kZeroPoint] == kOmitted;
+       }},
+      {"integers have no special values",
+       {kXType, kValues},
+       [](const Row& r) { return r[kValues] != kSpecial || !is_integer(kXTypes[r[kXType]]); }},
+      {"a float8e8m0 scale is a power of two",
+       {kScaleType, kScale},
+       [](const Row& r) { return kFloats[r[kScaleType]] != float8e8m0 || r[kScale] == kPowerOfTwo; }},
+      {"float16 y has nothing to tell of scales far beyond its range",
+       {kScaleType, kYType, kScale},
+       [](const Row& r) {
+         return kFloats[r[kYType]] != float16 || kFloats[r[kScaleType]] == float16 || r[kScale] < kSubnormalScale;
+       }},
+  };
+  list.insert(list.end(), own.begin(), own.end());
+  return list;
+}
+
+const Model& model() {
+  static const Model built{"DequantizeLinear", parameters(), constraints()};
+  return built;
+}
+
+const reference::FloatFormat& format_of(ElementType type) {
+  return reference::float_format(element_of(type));
+}
+
+double draw_scale(Rng& rng, std::uint8_t scale, const reference::FloatFormat& format) {
+  const double fraction = 1 + static_cast<double>(rng.between(1, (1 << 23) - 1)) * 0x1p-23;
+  const auto exponent = static_cast<int>(rng.between(-8, 2));
+  const int largest = std::ilogb(decode(format, format.largest()));
+  switch (scale) {
+    case kPowerOfTwo: return std::ldexp(1.0, exponent);
+    case kSubnormalScale:
+      return decode(format, static_cast<std::uint64_t>(rng.between(1, (std::int64_t{1} << format.mantissa_bits) - 1)));
+    case kHugeScale: return std::ldexp(fraction, largest - static_cast<int>(rng.between(1, 3)));
+    default: return std::ldexp(fraction, exponent);
+  }
+}
+
+std::uint8_t scale_class(const Tensor& scale) {
+  const reference::FloatFormat& format = format_of(scale.type);
+  const double value = number_at(scale, 0);
+  if (scale.type == float8e8m0) return kPowerOfTwo;
+  if (value < std::ldexp(1.0, format.smallest_exponent())) return kSubnormalScale;
+  if (value * 16 > decode(format, format.largest())) return kHugeScale;
+  for (std::int64_t i = 0; i < scale.elements(); ++i) {
+    if (!is_power_of_two(number_at(scale, i))) return kOrdinaryScale;
+  }
+  return kPowerOfTwo;
+}
+
+Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame) {
+  const ElementType type = kFloats[row[kScaleType]];
+  const reference::FloatFormat& format = format_of(type);
+  return linear::draw_scales(row, frame, type, [&] {
+    std::uint64_t bits = 0;
+    // A fraction may round to a power of two, in narrow types.
+    do bits = encode(format, draw_scale(rng, row[kScale], format), reference::Overflow::saturate);
+    while (row[kScale] == kOrdinaryScale && is_power_of_two(decode(format, bits)));
+    return bits;
+  });
+}
+
+bool is_special(const reference::FloatFormat& format, std::uint64_t bits) {
+  const double value = decode(format, bits);
+  return !std::isfinite(value) || (value == 0 && std::signbit(value));
+}
+
+bool is_end(ElementType type, std::uint64_t bits) {
+  if (!is_integer(type)) return (bits & ~format_of(type).sign_bit()) == format_of(type).largest();
+  const std::uint64_t all = (std::uint64_t{1} << bits_of(type)) - 1;
+  const std::uint64_t sign = all / 2 + 1;
+  return is_signed_integer(type) ? bits == sign || bits == sign - 1 : bits == 0 || bits == all;
+}
+
+// Bits of an element; ordinary ones are neither special nor at an end.
+std::uint64_t draw_bits(Rng& rng, ElementType type, std::uint8_t values) {
+  for (;;) {
+    std::uint64_t bits = rng.next() >> (64 - bits_of(type));
+    // Magnitudes of int32 of every size.
+    if (type == int32)
+      bits = static_cast<std::uint64_t>(static_cast<std::int32_t>(bits) >> rng.below(28)) & 0xFFFFFFFFU;
+    const bool special = !is_integer(type) && is_special(format_of(type), bits);
+    const std::uint8_t found = special              ? std::uint8_t{kSpecial}
+                               : is_end(type, bits) ? std::uint8_t{kEnds}
+                                                    : std::uint8_t{kOrdinary};
+    if (found == values) return bits;
+    if (values == kEnds && type == int32) return rng.chance(1, 2) ? 0x7FFFFFFFU : 0x80000000U;
+    if (values == kEnds && bits_of(type) == 16 && is_integer(type)) {
+      const std::uint64_t lo = is_signed_integer(type) ? 0x8000 : 0;
+      return rng.chance(1, 2) ? lo : (lo - 1) & 0xFFFFU;
+    }
+  }
+}
+
+Tensor draw_x(Rng& rng, const Row& row, const Frame& frame) {
+  const ElementType type = kXTypes[row[kXType]];
+  Tensor x{type, frame.shape, {}};
+  const std::int64_t elements = x.elements();
+  x.bytes.resize(static_cast<std::size_t>(bytes_for(type, elements)));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    // Special values and ends stand among ordinary ones.
+    const bool in_class = row[kValues] == kEnds ? i % 4 != 3 : i % 4 == 0;
+    const std::uint64_t bits = draw_bits(rng, type, in_class ? row[kValues] : std::uint8_t{kOrdinary});
+    set_raw_bits_at(x.bytes, bits_of(type), i, bits);
+  }
+  return x;
+}
+
+std::uint8_t values_class(const Tensor& x) {
+  std::int64_t ends = 0;
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const std::uint64_t bits = raw_bits_at(x.bytes, bits_of(x.type), i);
+    if (!is_integer(x.type) && is_special(format_of(x.type), bits)) return kSpecial;
+    if (is_end(x.type, bits)) ++ends;
+  }
+  return ends * 2 > x.elements() ? kEnds : kOrdinary;
+}
+
+Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
+  Rng rng(seed, index);
+  const Frame frame = draw_frame(rng, row);
+  Case result;
+  result.node().op_type = "DequantizeLinear";
+  result.node().opset_version = kVersions[row[kVersion]];
+  result.node().attributes = frame_attributes(frame);
+  if (row[kOutputDtype] == 1) {
+    result.node().attributes.push_back({"output_dtype", static_cast<std::int64_t>(kFloats[row[kYType]])});
+  }
+  Tensor x = draw_x(rng, row, frame);
+  Tensor scale = draw_scales(rng, row, frame);
+  result.inputs = {std::move(x), std::move(scale)};
+  auto zero_point = draw_zero_points(rng, row, frame, kXTypes[row[kXType]]);
+  if (zero_point) result.inputs.push_back(std::move(zero_point));
+  return result;
+}
+
+template <std::size_t N>
+std::uint8_t class_of(const ElementType (&types)[N], ElementType type) {
+  return static_cast<std::uint8_t>(std::find(std::begin(types), std::end(types), type) - std::begin(types));
+}
+
+Row classify(const Case& test_case) {
+  Row row(kPositions, 0);
+  classify_common(test_case, row);
+  const std::int64_t stated = int_attribute(test_case, "output_dtype", 0);
+  const ElementType scale = test_case.input(1)->type;
+  row[kXType] = class_of(kXTypes, test_case.input(0)->type);
+  row[kScaleType] = class_of(kFloats, scale);
+  row[kYType] = class_of(kFloats, stated == 0 ? scale : static_cast<ElementType>(stated));
+  row[kOutputDtype] = stated == 0 ? 0 : 1;
+  row[kScale] = scale_class(*test_case.input(1));
+  row[kValues] = values_class(*test_case.input(0));
+  return row;
+}
+
+}  // namespace
+
+}  // namespace qconform::sweep::linear::dequantize
+
+namespace qconform::sweep {
+
+SweptModel swept_dequantize_linear() {
+  static constexpr std::array<std::string_view, 1> kOperators{"DequantizeLinear"};
+  return {linear::dequantize::model, linear::dequantize::realise, linear::dequantize::classify, {}, kOperators};
 }
 
 }  // namespace qconform::sweep

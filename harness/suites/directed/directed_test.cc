@@ -13,7 +13,7 @@
 #include "harness/report/hazard_coverage.h"
 #include "harness/tests/suite_cases.h"
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/tie.h"
+#include "reference/numerics/ratio.h"
 
 namespace qconform {
 namespace {

@@ -17,7 +17,6 @@
 #include <onnx/onnx_pb.h>
 
 #include "harness/backends/process_backend.h"
-#include "harness/backends/process_messages.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"

@@ -12,7 +12,6 @@
 #include "harness/model/text.h"
 #include "harness/onnx/node_inputs.h"
 #include "reference/numerics/round.h"
-#include "reference/numerics/saturate.h"
 
 namespace qconform::testing {
 namespace {

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "harness/model/defects/case_features.h"
-#include "harness/model/defects/identify_probe.h"
 #include "harness/model/defects/identify_variants.h"
-#include "harness/model/defects/output_regions.h"
+#include "harness/model/defects/observation.h"
 #include "harness/model/family.h"
 #include "harness/model/lowered_by_bits.h"
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
 
 namespace qconform::testing {
 

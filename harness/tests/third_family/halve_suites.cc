@@ -5,7 +5,6 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/draws/random_values.h"
 #include "harness/model/layers.h"
-#include "harness/model/mutate/steps.h"
 #include "harness/model/mutate/tensor_values.h"
 #include "harness/model/relations/rearrange.h"
 #include "harness/model/relations/relation.h"

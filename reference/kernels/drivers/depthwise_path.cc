@@ -11,7 +11,7 @@
 #include "reference/kernels/drivers/packed_weights.h"
 #include "reference/kernels/drivers/strip_tiles.h"
 #include "reference/kernels/micro_kernels.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 

@@ -5,7 +5,7 @@
 
 #include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/drivers/path.h"
-#include "reference/kernels/drivers/tile_gather.h"
+#include "reference/kernels/drivers/tile_writer.h"
 #include "reference/kernels/drivers/transpose.h"
 
 namespace qconform::reference {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "reference/numerics/ceil_div.h"
-#include "reference/numerics/saturate.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 

@@ -5,7 +5,7 @@
 
 #include "reference/kernels/drivers/packed_weights.h"
 #include "reference/kernels/drivers/transpose.h"
-#include "reference/numerics/ceil_div.h"
+#include "reference/numerics/round.h"
 
 namespace qconform::reference {
 namespace {

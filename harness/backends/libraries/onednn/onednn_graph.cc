@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "harness/backends/interpreted_graph.h"
+#include "harness/backends/interpreter.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/graphs/shown_graph.h"
 

@@ -15,7 +15,7 @@
 #include "harness/base/aligned_bytes.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/model_graph.h"
+#include "harness/onnx/model_parts.h"
 #include "harness/onnx/node_proto.h"
 
 namespace qconform::libraries {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "harness/backends/interpreted_graph.h"
+#include "harness/backends/interpreter.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
 #include "harness/backends/libraries/xnnpack/xnnpack_unit.h"

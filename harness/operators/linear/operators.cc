@@ -1,19 +1,17 @@
-#include "harness/operators/linear/linear.h"
-
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "harness/model/lowered_by_bits.h"
-#include "harness/operators/linear/contract.h"
 #include "harness/operators/linear/hazards.h"
+#include "harness/operators/linear/linear.h"
 #include "harness/operators/linear/suites.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {
+
 namespace {
 
 using enum ElementType;
@@ -206,6 +204,157 @@ const Operator& quantize_linear_operator() {
 
 const reference::QuantizeLinear* quantize_linear_of(const Lowered& lowered) {
   const auto* found = dynamic_cast<const LoweredQuantizeLinear*>(&lowered);
+  return found == nullptr ? nullptr : &found->node();
+}
+
+namespace {
+
+using enum ElementType;
+
+constexpr std::array kDequantizeInputs{
+    InputSignature{"x", true, InputRole::data, uint8, "x_zero_point"},
+    InputSignature{"x_scale", true, InputRole::parameter, float32, "y"},
+    InputSignature{"x_zero_point", false, InputRole::parameter, uint8, "x"},
+};
+constexpr std::array<std::int64_t, 7> kDequantizeVersions{10, 13, 19, 21, 23, 24, 25};
+
+// In the order in which versions added them.
+constexpr AttributeSignature kDequantizeAttributes[] = {
+    {"axis", kIntAttribute}, {"block_size", kIntAttribute}, {"output_dtype", kIntAttribute}};
+
+constexpr TypeSet kIntegers{uint8, int8, int32};
+constexpr TypeSet kInputs19 = kIntegers.with(kFloat8Types);
+constexpr TypeSet kInputs21 = kInputs19.with({uint16, int16, uint4, int4});
+constexpr TypeSet kInputs23 = kInputs21.with({float4e2m1});
+constexpr TypeSet kFloats{float32, float16, bfloat16};
+
+constexpr LinearVersion kDequantizeByVersion[] = {
+    {10, kIntegers, {float32}, {float32}, 0},
+    {13, kIntegers, {float32}, {float32}, 1},
+    {19, kInputs19, kFloats, kFloats, 1},
+    {21, kInputs21, kFloats, kFloats, 2},
+    {23, kInputs23, kFloats, kFloats, 3},
+    {24, kInputs23, kFloats.with({float8e8m0}), kFloats, 3},
+    {25, kInputs23.with({uint2, int2}), kFloats.with({float8e8m0}), kFloats, 3},
+};
+
+class LoweredDequantizeLinear final : public LoweredByBits {
+ public:
+  LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type, std::int64_t axis)
+      : LoweredByBits(x, y_type), node_(std::move(node)), axis_(axis) {}
+
+  [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
+    CaseStatistics statistics;
+    count_dequantize_hazards(node_, axis_, x().bytes, statistics.hazards);
+    return statistics;
+  }
+
+  [[nodiscard]] const reference::DequantizeLinear& node() const { return node_; }
+  [[nodiscard]] std::optional<std::size_t> parameter_of(std::int64_t index) const override {
+    return node_.layout.parameter_of(index);
+  }
+
+  [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
+                                                                         reference::Latitude latitude) const override {
+    return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), latitude);
+  }
+
+  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
+                                                                 RoundingProfile) const override {
+    return kernels.dequantize_linear(node_);
+  }
+
+  [[nodiscard]] std::string exact_value(std::int64_t index) const override {
+    const std::size_t parameter = node_.layout.parameter_of(index);
+    return fmt::format("({} - {}) * {}", number_at(x(), index), node_.x_zero_point[parameter],
+                       node_.x_scale[parameter]);
+  }
+
+ private:
+  void compute(std::span<const std::byte> x, std::span<std::byte> y) const override {
+    reference::dequantize_linear(node_, x, y);
+  }
+
+  reference::DequantizeLinear node_;
+  std::int64_t axis_;  ///< as the node states it: for hazards
+};
+
+// Rule D3: the text calls such a zero point 0 by supposition, and backends exist that compute with another.
+void note_odd_zero_points(const std::vector<double>& zero_points, ElementType x_type, reference::Contract& contract) {
+  const bool may_be_nonzero = is_integer(x_type) && x_type != int32;
+  const auto nonzero = std::find_if(zero_points.begin(), zero_points.end(), [](double zp) { return zp != 0; });
+  if (may_be_nonzero || nonzero == zero_points.end()) return;
+  contract.allow("D3", "x_zero_point", fmt::format("expected 0 for {} x, got {}", name_of(x_type), *nonzero));
+}
+
+// Rule D6.
+void note_odd_dequantize_scales(const std::vector<double>& scales, reference::Contract& contract) {
+  for (const double scale : scales) {
+    if (!std::isfinite(scale) || scale == 0) {
+      contract.allow("D6", "x_scale", fmt::format("expected a finite nonzero scale, got {}", scale));
+    }
+  }
+}
+
+// The type of y: output_dtype, or that of the scale.
+std::optional<ElementType> dequantize_output_type(const NodeReader& reader, const LinearVersion& version,
+                                                  reference::Contract& contract) {
+  const auto stated = read_type_attribute(reader, "output_dtype", version.y, "signature", contract);
+  if (!stated) return std::nullopt;
+  if (*stated != undefined) return *stated;
+  const ElementType scale = reader.input("x_scale")->type;
+  if (version.y.contains(scale)) return scale;
+  contract.violate("signature", "output_dtype",
+                   "expected " + version.y.text() + " beside a scale of " + name_of(scale) + ", got none");
+  return std::nullopt;
+}
+
+Classification classify_dequantize_linear(const Case& test_case) {
+  Classification result;
+  reference::Contract& contract = result.contract;
+  NodeReader reader(test_case, kDequantizeInputs, contract);
+  const LinearVersion& version = version_for(kDequantizeByVersion, test_case.node().opset_version);
+  if (!reader.check_signature(std::span(kDequantizeAttributes).first(version.attributes))) return result;
+  if (!check_type_in(reader, "x", version.x, "signature", contract)) return result;
+  if (!check_type_in(reader, "x_scale", version.scale, "signature", contract)) return result;
+  if (!reader.check_same_type("x_zero_point", "x", "signature")) return result;
+  const auto y_type = dequantize_output_type(reader, version, contract);
+  if (!y_type) return result;
+  auto parameters = read_quantization(reader, "x_scale", "x_zero_point", version.version, contract);
+  if (!parameters) return result;
+  const Tensor& x = *reader.input("x");
+  note_odd_zero_points(parameters->zero_point, x.type, contract);
+  note_odd_dequantize_scales(parameters->scale, contract);
+  reference::DequantizeLinear node{.layout = parameters->layout,
+                                   .x_type = element_of(x.type),
+                                   .scale_type = element_of(reader.input("x_scale")->type),
+                                   .y_type = element_of(*y_type),
+                                   .version = version.version,
+                                   .x_scale = std::move(parameters->scale),
+                                   .x_zero_point = std::move(parameters->zero_point)};
+  result.lowered =
+      std::make_unique<LoweredDequantizeLinear>(std::move(node), x, *y_type, reader.int_attribute("axis", 1));
+  return result;
+}
+
+constexpr Operator kDequantizeLinear{
+    .name = "DequantizeLinear",
+    .inputs = kDequantizeInputs,
+    .versions = kDequantizeVersions,
+    .classify = classify_dequantize_linear,
+    .hazards = {HazardTopic::scales, HazardTopic::differences, HazardTopic::elements, HazardTopic::dequantization},
+    .draw = [](Rng& rng, const Swarm&) { return random_dequantize_linear(rng); },
+    .usual_weight = 2,
+    .feature = feature::dequantize_linear};
+
+}  // namespace
+
+const Operator& dequantize_linear_operator() {
+  return kDequantizeLinear;
+}
+
+const reference::DequantizeLinear* dequantize_linear_of(const Lowered& lowered) {
+  const auto* found = dynamic_cast<const LoweredDequantizeLinear*>(&lowered);
   return found == nullptr ? nullptr : &found->node();
 }
 
