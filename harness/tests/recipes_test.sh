@@ -1,6 +1,6 @@
 #!/bin/bash
-# Follows the recipes of CONTRIBUTING.md on a copy of the tree: a kernel set, a library and a vector are a file and a line
-# each. The recipe for a family of operators is followed by third_family_test.
+# Follows the recipes of CONTRIBUTING.md on a copy of the tree: a kernel set and a vector are a file and a line each, a
+# library is a folder and a line. The recipe for a family of operators is followed by third_family_test.
 #
 # usage: recipes_test.sh SOURCE_FOLDER CORPUS_LINT
 set -euo pipefail
@@ -37,7 +37,8 @@ add_library() {
   local objects=harness/backends/libraries/CMakeFiles/qconform_libraries.dir
   sed -i '/^qconform_adapter(onednn /i qconform_adapter(scratch "Scratch" "install scratch" HEADERS scratch.h LIBRARIES scratch)' \
     "$libraries/CMakeLists.txt"
-  cat >"$libraries/scratch.cc" <<'CPP'
+  mkdir "$libraries/scratch"
+  cat >"$libraries/scratch/scratch.cc" <<'CPP'
 #include <scratch.h>
 
 #include "harness/backends/libraries/adapters.h"
@@ -61,7 +62,7 @@ CPP
   echo | cc -shared -x c - -o "$folder/prefix/lib/libscratch.so"
   configure -DCMAKE_PREFIX_PATH="$folder/prefix"
   grep -q '^QCONFORM_LIBRARY(scratch)' "$inc" || fail "a library that is here is not listed: $(<"$inc")"
-  ninja -C "$build" "$objects/scratch.cc.o" "$objects/libraries.cc.o" >"$folder/built" ||
+  ninja -C "$build" "$objects/scratch/scratch.cc.o" "$objects/libraries.cc.o" >"$folder/built" ||
     fail "the adapter: $(tail -20 "$folder/built")"
 }
 
