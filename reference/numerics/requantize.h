@@ -19,8 +19,8 @@ enum class RoundingProfile : std::uint8_t {
   correctly_rounded,       ///< the exact product, rounded once
   ort_f32,                 ///< c = RN32(RN32(sx*sw)/sy); rne(clamp(RN32(RN32(A)*c)))
   onnx_reference,          ///< c as above; A*c + zero point in double, clipped, then rne
-  tflite,                  ///< 31-bit integer multiplier, two roundings: fixed_point.h
-  tflite_single_rounding,  ///< 31-bit integer multiplier, one rounding: fixed_point.h
+  tflite,                  ///< 31-bit integer multiplier, two roundings
+  tflite_single_rounding,  ///< 31-bit integer multiplier, one rounding
 };
 
 inline constexpr RoundingProfile kAllRoundingProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,

@@ -1,5 +1,5 @@
 // Suites ask the family of QLinearConv and ConvInteger for random, directed and swept cases, and for the shapes that a
-// model does not tell: random.cc, directed.cc, sweep.cc and sizes.cc, model_inputs.cc.
+// model does not tell: random.cc, directed.cc, sweep.cc, sizes.cc and diagnosis.cc.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-// Parameters and classes of the convolution model by name. Their meaning stands in
-// convolution_model.cc, in the same order.
+// Parameters and classes of the convolution model by name. sweep_model.cc has their meaning, in the same order.
 #pragma once
 
 #include <cstdint>

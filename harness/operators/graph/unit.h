@@ -69,8 +69,8 @@ inline constexpr Compute kFirstMove = kNearestResize;  ///< from here on, nodes 
 /// Returns a node's compute, by its operator and by what else tells computes apart: groups, the mode of a Resize.
 [[nodiscard]] std::optional<Compute> compute_of(const Node& node);
 
-/// The first four as sweep/zero_point.h has them. kOmitted of a QuantizeLinear: its output is uint8. kByType, of a
-/// QuantizeLinear alone: omitted, beside output_dtype.
+/// The first four as harness/model/sweep/model.h has them. kOmitted of a QuantizeLinear: its output is uint8. kByType,
+/// of a QuantizeLinear alone: omitted, beside output_dtype.
 enum ZeroPoint : std::uint8_t { kLow, kMiddle, kHigh, kOther, kOmitted, kByType };
 /// kBlocks: of kBlock elements along the last axis, or the one that is summed.
 enum Layout : std::uint8_t { kPerTensor, kAxis0, kAxis1, kLastAxis, kBlocks };

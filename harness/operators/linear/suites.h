@@ -1,5 +1,5 @@
 // Suites ask the family of QuantizeLinear and DequantizeLinear for random and swept cases, and for the shapes that a
-// model does not tell: random.cc, sweep_quantize.cc and sweep_dequantize.cc, model_inputs.cc.
+// model does not tell: random.cc, sweep_quantize.cc, sweep_values.cc and linear.cc.
 #pragma once
 
 #include "harness/core/case.h"
