@@ -1,4 +1,4 @@
-// A case of several nodes, lowered to a program and ready to be interpreted.
+// The interpreter of graphs as a backend, and a case of several nodes ready to be interpreted.
 #pragma once
 
 #include <memory>

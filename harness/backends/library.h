@@ -1,4 +1,5 @@
-// Third-party libraries as backends: what the program was built with, found by name.
+// Third-party libraries as backends: what the program was built with, found by name, and the runtime that computes
+// whole models.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The messages between qconform and a backend that is a process (docs/adding-a-backend.md).
+// A backend that is a process: its messages and folders (docs/adding-a-backend.md).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A backend around another one.
+// Backends around another one: under an alias, with siblings, for valid nodes alone.
 #pragma once
 
 #include <memory>

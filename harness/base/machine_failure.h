@@ -1,4 +1,4 @@
-// Failures of the machine, for which no backend is to blame.
+// Failures of the machine, for which no backend is to blame, and what was thrown.
 #pragma once
 
 #include <cxxabi.h>

@@ -1,4 +1,4 @@
-// Pipes, and descriptors that are closed with their owner.
+// Pipes with owners, and messages through them.
 #pragma once
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-// Text for people and shells: what a user may have meant by a name that does not exist, names out of files and
-// processes, words of a command line, numbers.
+// Text for people, terminals and shells: what a user may have meant by a name that does not exist, names out of files
+// and processes, words of a command line, numbers, wrapped lines.
 #pragma once
 
 #include <cstddef>

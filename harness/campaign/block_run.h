@@ -1,4 +1,4 @@
-// Runs one block of a campaign on its backends.
+// Runs one block of a campaign on its backends and diagnoses what fails.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How a campaign judges its cases, and the campaign at some time: the data of its report.
+// How a campaign judges its cases, the campaign at some time, and its report, which is also written while it runs.
 #pragma once
 
 #include <chrono>

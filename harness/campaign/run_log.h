@@ -1,4 +1,4 @@
-// Records one run of a campaign, from its start or from --resume on, in the journal.
+// Records one run of a campaign, from its start or from --resume on, in the journal, and says how far it is.
 #pragma once
 
 #include <algorithm>

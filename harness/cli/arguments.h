@@ -1,5 +1,5 @@
-// Arguments that several commands have: how strictly to judge, known discrepancies, lengths of time, the case that a
-// command is about.
+// Arguments and options that several commands have: how strictly to judge, the sandbox, lengths of time, contracts to
+// keep to, the case that a command is about, and the line of progress.
 #pragma once
 
 #include <CLI/CLI.hpp>

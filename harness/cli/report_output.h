@@ -1,4 +1,4 @@
-// Writes and prints the report of commands that judge suites: the folder, and the forms of it that are asked for.
+// Writes and prints the report of commands that judge suites, and the cases that a command exports.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
-// A test case: a small graph, of one operator node in most, with its tensors and what is expected of it.
+// A test case: a small graph, of one operator node in most, with its tensors and what is expected of it, and its
+// picture.
 #pragma once
 
 #include <cstddef>

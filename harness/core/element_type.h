@@ -1,5 +1,5 @@
 // Tensor element types by their ONNX numbers (TensorProto.DataType), so that an ONNX library that
-// is older than a type does not prevent reading it.
+// is older than a type does not prevent reading it, and sets of types.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Gathers failures into findings, so that one defect that many cases hit is reported once.
+// Gathers failures into findings, so that one defect that many cases hit is reported once, and asks a diagnoser for
+// their causes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which values of a model are constants, although no initializer holds them.
+// Which values of a model are constants although no initializer holds them, and casts of such tensors.
 #pragma once
 
 #include <cstdint>

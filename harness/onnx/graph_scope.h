@@ -1,4 +1,5 @@
-// Known facts about the values of a graph and of the graphs nested in its nodes.
+// Known facts about the values of a graph and of the graphs nested in its nodes, and the check that a graph computes
+// each value once and without cycles.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Protobuf messages of ONNX from files and bytes that may be damaged or hostile.
+// Protobuf messages and external data of ONNX from files and bytes that may be damaged or hostile.
 #pragma once
 
 #include <cstddef>

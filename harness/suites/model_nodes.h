@@ -1,4 +1,5 @@
-// Which nodes of a whole model are quantized, which of them stand in cases, and why the others do not.
+// Quantized nodes of a whole model as cases: which are judged, which inputs they get, and why the others are in no
+// case.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The evaluation of sets knows of a value the interval of its exact value, and the roundings behind it.
+// The evaluation of sets keeps of a value the interval of its exact value, the roundings behind it, and bounds that
+// grow. that grow.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The two 8-bit types that x, w and y of the quantized operators take, independently of each other.
+// Element types of the reference, and the two 8-bit types that x, w and y of the quantized operators take.
 #pragma once
 
 #include <cstddef>

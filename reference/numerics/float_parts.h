@@ -1,4 +1,4 @@
-// A finite float32 as the integers it is made of.
+// A finite float32 as the integers it is made of, and exact products of scales.
 #pragma once
 
 #include <bit>

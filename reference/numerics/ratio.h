@@ -1,4 +1,4 @@
-// Products and quotients of floats, exactly, and their one rounding.
+// Products and quotients of floats, exactly, and their one rounding; ties.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Rounding to the nearest integer, ties to even, independent of the processor's rounding mode.
+// Rounding, saturation and wrapping to integers, independent of the processor's rounding mode.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Random values for the reference's own tests: the same on every machine for the same seed.
+// Random values and convolutions for the reference's own tests: the same on every machine for the same seed.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// QuantizeLinear on every float32: the steps of the output are found by the oracle, and everything
-// between two steps must be equal.
+// QuantizeLinear on every float32, and DequantizeLinear on every code: the oracle finds the steps of the output, and
+// everything between two steps must be equal.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A benchmark as JSON states it: what `qconform bench` writes, and what the gate and the page read.
+// A benchmark as JSON states it, which `qconform bench` writes and the gate and the page read, and as a table.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// JUnit XML as such: suites, cases and their results. Internal to reports.
+// JUnit XML: suites, cases and their results.
 #pragma once
 
 #include <string>

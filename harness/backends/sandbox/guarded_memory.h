@@ -1,4 +1,4 @@
-// Memory between guard pages.
+// Memory between guard pages, and the inputs of a case in it.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// A worker in an emulated machine, seen from qconform.
+// A worker in an emulated machine, seen from qconform and from the machine.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The interface to a worker, wherever it runs.
+// The interface to a worker, wherever it runs, and a worker that is a process of this machine.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Reads the inputs that an engine keeps in folders as cases, each once.
+// Reads the inputs that an engine keeps in folders as cases, each once, and what it leaves when it ends.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The fuzz target that guides a campaign: fuzz/differential.cc, built with libFuzzer.
+// Runs the fuzz target that guides a campaign: fuzz/differential.cc, built with libFuzzer.
 #pragma once
 
 #include <cstdint>

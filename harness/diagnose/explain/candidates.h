@@ -1,4 +1,4 @@
-// The evidence on a backend that is gathered while its failure is explained.
+// The evidence on a backend that fails, and sets of defects that are put to the test by it.
 #pragma once
 
 #include <cstdint>

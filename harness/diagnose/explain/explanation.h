@@ -1,4 +1,5 @@
-// Finds the places of its outputs in which a backend is wrong, and by how much.
+// The answer of explain(): the places in which a backend is wrong, which defects it has, how sure that is, and when
+// they show.
 #pragma once
 
 #include <cstdint>

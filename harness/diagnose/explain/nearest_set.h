@@ -1,4 +1,5 @@
-// Finds the set of defects that comes nearest where none reproduces everything that was observed.
+// Finds sets of defects: the nearest one where none reproduces everything, and the one that most failures have in
+// common.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The properties that a shrunk case must share with the original case to count as the same failure.
+// The properties that a shrunk case must share with the original case to count as the same failure, and the measure
+// that shrinking makes smaller.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The JSON Schema (2020-12) of a described value.
+// The JSON Schema (2020-12) of a described value, and a report held against the schema's rules.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

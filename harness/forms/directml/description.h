@@ -1,4 +1,4 @@
-// A description that owns what DirectML's structs point to, with the tensors' contents.
+// A description that owns what DirectML's structs point to, with the tensors' contents, and its JSON form.
 #pragma once
 
 #include <array>

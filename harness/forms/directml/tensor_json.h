@@ -1,4 +1,4 @@
-// One buffer tensor as JSON. Internal to the folder.
+// Buffer tensors in DirectML's layouts, and as JSON. Internal to the folder.
 #pragma once
 
 #include <array>

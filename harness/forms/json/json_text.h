@@ -1,4 +1,5 @@
-// JSON text to and from nlohmann's object. Internal to the harness: public headers do not show it.
+// JSON text to and from nlohmann's object, and its members by path. Internal to the harness: public headers do not show
+// it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One tensor element as a JSON value: integers and bool as integers, float and double as numbers
+// Tensors and their elements as JSON. An element: integers and bool as integers, float and double as numbers
 // ("nan", "inf", "-inf" and, for any other NaN, the bit pattern "0x7fc00001" as strings), every
 // other type as its bit pattern ("0x3c00"). Internal to the harness.
 #pragma once

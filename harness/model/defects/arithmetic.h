@@ -1,4 +1,5 @@
-// The kind of a node, which may decide how a backend computes it: its element types, and how it is laid out.
+// Ways to compute what a policy leaves open: the kinds of nodes that may decide it, models for each kind, and the
+// output that a pinned profile makes the only right one.
 #pragma once
 
 #include <optional>

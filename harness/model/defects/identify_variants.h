@@ -1,5 +1,5 @@
 // Differences between implementations of an operator: choices of its arithmetic, each with the variants that are known,
-// as replaced stages.
+// as replaced stages, and cases on which variants disagree.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A backend's answer to a case, held against the right answer and against a model's.
+// A backend's answer to a case, held against the right answer and a model's, and the regions of an output where kernels
+// tend to be wrong together.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Compares an output with the right answers, element by element.
+// Compares an output with the right answers, element by element, and reduces messages of refusals to what they say of
+// any case.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Changing what tensors hold: values, types, shapes.
+// Changes to the values, types and shapes of tensors, for mutants of cases.
 #pragma once
 
 #include <cstdint>

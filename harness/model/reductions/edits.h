@@ -1,4 +1,4 @@
-// Small changes to cases: tensors of any type, packed ones too, and attributes.
+// Small changes to cases: elements of tensors of any type, attributes, extents, and the inputs that have a role.
 #pragma once
 
 #include <cstdint>

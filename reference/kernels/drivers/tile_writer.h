@@ -1,4 +1,4 @@
-// The convolution driver hands finished sums to a TileWriter.
+// The convolution driver gathers tiles of its input and hands finished sums to a TileWriter.
 #pragma once
 
 #include <cstddef>
