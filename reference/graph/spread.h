@@ -1,5 +1,4 @@
-// The evaluation of sets keeps of a value the interval of its exact value, the roundings behind it, and bounds that
-// grow. that grow.
+// The evaluation of sets keeps the interval of each exact value, the roundings behind it, and bounds that grow.
 #pragma once
 
 #include <algorithm>
