@@ -299,7 +299,7 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   const Expected of_refused = expected_of(refused);
   ASSERT_EQ(judge(of_refused, outcome).kind, VerdictKind::not_rejected);
   EXPECT_FALSE(with_its_own_input(of_refused, outcome).has_value());
-  // An answer of a damaged worker is no finding.
+  // Nothing that a damaged worker answers counts.
   outcome.on_other_input = {7, *other.inputs[0], {*expected.output}};
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
   outcome.on_other_input = {0, make::uint8({1}, {5}), {*expected.output}};
