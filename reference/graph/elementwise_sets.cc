@@ -35,12 +35,18 @@ Interval outwards(Interval x) {
   return {below(x.lo), above(x.hi)};
 }
 
+// How far the exact a + b lies from the nearest double `nearest` (two-sum: this difference is a double itself).
+double error_of_sum(double a, double b, double nearest) {
+  const double other = nearest - a;
+  return (a - (nearest - other)) + (b - other);
+}
+
+// Each end moves outwards only where its own sum is no double: a wider interval never gets a narrower sum.
 Interval sum(Interval a, Interval b) {
   const Interval nearest{a.lo + b.lo, a.hi + b.hi};
-  // Two floats whose sum is a double are the usual case: it is exact then.
-  const bool is_exact =
-      nearest.lo - a.lo == b.lo && nearest.lo - b.lo == a.lo && nearest.hi - a.hi == b.hi && nearest.hi - b.hi == a.hi;
-  return is_exact ? nearest : outwards(nearest);
+  if (!std::isfinite(nearest.lo) || !std::isfinite(nearest.hi)) return outwards(nearest);
+  return {error_of_sum(a.lo, b.lo, nearest.lo) < 0 ? below(nearest.lo) : nearest.lo,
+          error_of_sum(a.hi, b.hi, nearest.hi) > 0 ? above(nearest.hi) : nearest.hi};
 }
 
 Interval negative(Interval x) {
