@@ -18,6 +18,7 @@
 namespace onnx {
 
 class GraphProto;
+class ModelProto;
 class NodeProto;
 class TensorProto;
 class ValueInfoProto;
@@ -95,19 +96,7 @@ class GraphScope {
 /// The graphs nested in the graph's nodes, in a fixed order.
 [[nodiscard]] std::vector<const onnx::GraphProto*> bodies_of(const onnx::GraphProto& graph);
 
-}  // namespace qconform
-
-namespace onnx {
-
 // Conditions that every graph of a model must meet before anything is made of it.
-
-class GraphProto;
-class ModelProto;
-class NodeProto;
-
-}  // namespace onnx
-
-namespace qconform {
 
 /// The graph's nodes by position, each behind those whose values it reads, itself or in its bodies; otherwise in the
 /// graph's order. Errors, which name node and value: what check_graphs() refuses in this graph.

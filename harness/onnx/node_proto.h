@@ -13,6 +13,7 @@
 
 namespace onnx {
 
+class AttributeProto;
 class GraphProto;
 class ModelProto;
 class NodeProto;
@@ -53,18 +54,7 @@ using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
 
 inline constexpr const char* kOutputName = "y";
 
-}  // namespace qconform
-
-namespace onnx {
-
 // Attributes of a node by name.
-
-class AttributeProto;
-class NodeProto;
-
-}  // namespace onnx
-
-namespace qconform {
 
 /// The attribute of that name, or null.
 [[nodiscard]] const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);

@@ -68,17 +68,7 @@ class ModelNodes {
   std::vector<std::vector<std::size_t>> cases_;
 };
 
-}  // namespace qconform
-
-namespace onnx {
-
 // One quantized node of a model as a case: what the model holds, and what has to be drawn.
-
-class ModelProto;
-
-}  // namespace onnx
-
-namespace qconform {
 
 /// Why a node or a unit gives no case.
 struct SkippedNode {
