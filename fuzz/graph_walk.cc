@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "harness/backends/kinds.h"
@@ -100,17 +101,18 @@ class GraphWalk::Taking {
     assess(case_, expected_);
   }
 
-  // Each reading of the sets holds the one before it.
+  // Each tier of the sets holds the one before it.
   void check_tiers() {
     const Classification& classification = expected_.classification;
     const GraphProgram* read = classification.lowered ? graph_program_of(*classification.lowered) : nullptr;
     if (read == nullptr) return;
-    std::vector<graph::Bounds> stricter = graph::bounds_of(read->program, graph::Reading::exact);
-    for (std::size_t reading = 1; reading < graph::kReadings; ++reading) {
-      std::vector<graph::Bounds> looser = graph::bounds_of(read->program, static_cast<graph::Reading>(reading));
+    std::vector<graph::Bounds> stricter = graph::bounds_of(read->program, reference::Tier::exact);
+    for (const reference::Tier tier : std::span(graph::kGraphTiers).subspan(1)) {
+      std::vector<graph::Bounds> looser = graph::bounds_of(read->program, tier);
       for (std::size_t value = 0; value < looser.size(); ++value) {
         const bool holds = all_held(read->program.values[value].type, stricter[value], looser[value]);
-        require(holds, "a tier lacks what a stricter one holds", fmt::format("reading {}, value {}", reading, value));
+        require(holds, "a tier lacks what a stricter one holds",
+                fmt::format("tier {}, value {}", name_of(tier), value));
       }
       stricter = std::move(looser);
     }

@@ -22,7 +22,7 @@ namespace qconform::fuzz {
 struct Walked {
   std::uint64_t cases = 0;
   std::uint64_t wired = 0;        ///< whose names fit together
-  std::uint64_t in_contract = 0;  ///< valid, or with latitude
+  std::uint64_t in_contract = 0;  ///< valid, or implementation-defined
   std::uint64_t failing = 0;      ///< of the wrong backend
   std::uint64_t shrunk = 0;
   std::uint64_t explained = 0;

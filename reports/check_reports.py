@@ -33,9 +33,9 @@ BROKEN = (
     lambda r: r.update(version=2),
     lambda r: r.pop("seed"),
     lambda r: r["suites"][0].update(digest="xyz"),
-    lambda r: r["hazards"][0].pop("cases"),
-    lambda r: r["hazards"][0].update(id="No Id"),
-    lambda r: next(h for h in r["hazards"] if h["by"])["by"][0].update(elements=0),
+    lambda r: r["corner_cases"][0].pop("cases"),
+    lambda r: r["corner_cases"][0].update(id="No Id"),
+    lambda r: next(h for h in r["corner_cases"] if h["by"])["by"][0].update(elements=0),
     lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].update(fine=1),
     lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].pop("pass"),
     lambda r: r["suites"][0].pop("coverage"),
@@ -72,8 +72,8 @@ def inconsistent_course(report):
     course, cases = report["campaign"]["course"], sum(suite["cases"] for suite in report["suites"])
     if sum(group["cases"] for group in course["groups"]) != cases:
         yield "the groups of blocks have other cases than the campaign"
-    if {hazard["id"] for hazard in course["hazards"]} != {h["id"] for h in report["hazards"] if h["cases"] > 0}:
-        yield "the hazards of the course are not those that were reached"
+    if {case["id"] for case in course["corner_cases"]} != {h["id"] for h in report["corner_cases"] if h["cases"] > 0}:
+        yield "the corner cases of the course are not those that were reached"
     if any("first_case" not in finding for finding in report["findings"]):
         yield "a finding does not say which case was the first"
 

@@ -70,7 +70,7 @@ class Examiner {
   void vector(Case& vector) {
     const Classification classification = classify(vector);
     labels(vector, classification);
-    if (lane(vector, classification)) answer(vector, classification);
+    if (expectation(vector, classification)) answer(vector, classification);
     defect(vector);
   }
 
@@ -105,8 +105,8 @@ class Examiner {
     }
   }
 
-  // Whether the vector is in the lane that it claims.
-  bool lane(Case& vector, const Classification& classification) {
+  // Whether the rules expect of the vector what it states.
+  bool expectation(Case& vector, const Classification& classification) {
     const Expectation right = classification.expectation();
     if (vector.expectation == Expectation::unstated) {
       absent("expectation", std::string(name_of(right)));
@@ -150,7 +150,7 @@ class Examiner {
     Expected expected = expect(vector, Policy{});
     assess(vector, expected);
     if (expected.defect_disputed) problem("defect", "expected what the rules do not admit, got an answer that they do");
-    if (defective_ == nullptr || expected.mistrust.empty()) return;
+    if (defective_ == nullptr || expected.vacuous_because.empty()) return;
     GuardedOutput output;
     const Outcome outcome = execute(*defective_, vector, output);
     const Verdict verdict = judge(expected, outcome);

@@ -15,10 +15,10 @@ namespace qconform::lint {
 /// exit code: 1 where something is wrong with a file, 2 for wrong use, of which `err` tells.
 [[nodiscard]] int run(std::span<const std::string> arguments, std::ostream& out, std::ostream& err);
 
-/// A tag with a meaning, of valid vectors. One with neither hazards nor `holds` is judged by reading alone.
+/// A tag with a meaning, of valid vectors. One with neither corner cases nor `holds` is judged by reading alone.
 struct TagClaim {
   std::string_view tag;
-  std::vector<Hazard> hazards = {};                                ///< the vector reaches one of them
+  std::vector<CornerCase> corner_cases = {};                       ///< the vector reaches one of them
   std::string_view promise = {};                                   ///< the property that `holds` looks for, in words
   bool (*holds)(const Case& vector, const Lowered& lowered) = {};  ///< holds for a convolution
 };

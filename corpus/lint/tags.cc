@@ -65,11 +65,11 @@ bool admits_more(const Case& /*vector*/, const Lowered& lowered) {
 
 std::string broken_claim(const TagClaim& claim, const Case& vector, const Classification& classification) {
   if (classification.expectation() != Expectation::valid) return "a valid vector";
-  const HazardCounts reached = classification.lowered->statistics(Policy{}).hazards;
-  const auto is_reached = [&](Hazard hazard) { return reached[hazard] > 0; };
-  if (!claim.hazards.empty() && std::none_of(claim.hazards.begin(), claim.hazards.end(), is_reached)) {
+  const CornerCaseCounts reached = classification.lowered->statistics(Policy{}).corner_cases;
+  const auto is_reached = [&](CornerCase corner_case) { return reached[corner_case] > 0; };
+  if (!claim.corner_cases.empty() && std::none_of(claim.corner_cases.begin(), claim.corner_cases.end(), is_reached)) {
     std::vector<std::string_view> labels;
-    for (const Hazard hazard : claim.hazards) labels.push_back(info_of(hazard).label);
+    for (const CornerCase corner_case : claim.corner_cases) labels.push_back(info_of(corner_case).label);
     return fmt::format("{}", fmt::join(labels, " or "));
   }
   if (claim.holds == nullptr) return "";
@@ -88,7 +88,7 @@ bool has_type(const Case& vector, const Classification& classification, ElementT
 }  // namespace
 
 const std::vector<TagClaim>& tag_claims() {
-  using enum Hazard;
+  using enum CornerCase;
   using reference::Tier;
   static const std::vector<TagClaim> claims{
       {"power-tie", {tie_positive, tie_negative}},

@@ -1,4 +1,4 @@
-"""Pages of what `qconform list` prints and no page repeats: the defect models, and the hazards."""
+"""Pages of what `qconform list` prints and no page repeats: the defect models, and the corner cases."""
 
 import json
 import subprocess
@@ -41,15 +41,15 @@ def computed_by(defect):
 DEFECTS = (("id", lambda defect: code(defect["id"])), ("what it computes", computed_by),
            ("shows on", lambda defect: escaped(defect["trigger"])), ("rule", lambda defect: escaped(defect["rule"])),
            ("stages", lambda defect: ", ".join(code(stage) for stage in defect["stages"])), ("seen in", evidence_of))
-HAZARDS = (("id", lambda hazard: code(hazard["name"])), ("rules", lambda hazard: escaped(hazard["rules"])),
-           ("counted", lambda hazard: escaped(hazard["label"])), ("why", lambda hazard: escaped(hazard["description"])))
+CORNER_CASES = (("id", lambda case: code(case["name"])), ("rules", lambda case: escaped(case["rules"])),
+           ("counted", lambda case: escaped(case["label"])), ("why", lambda case: escaped(case["description"])))
 
 
 def write(program, folder):
     """Writes the pages, and gives (title, name of the page) of each."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = []
-    for title, topic, columns in (("All defect models", "defects", DEFECTS), ("All hazards", "hazards", HAZARDS)):
+    for title, topic, columns in (("All defect models", "defects", DEFECTS), ("All corner cases", "corner-cases", CORNER_CASES)):
         text = page_of(title, f"qconform list {topic} --json", listed(program, topic), columns)
         (folder / f"{topic}.md").write_text(text, encoding="utf-8")
         pages.append((title, f"{topic}.md"))

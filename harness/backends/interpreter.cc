@@ -109,7 +109,7 @@ std::variant<GraphProgram, outcome::Unsupported, outcome::Rejected> interpretabl
     if (remark.rule == "limit" || remark.rule == "operator") return outcome::Unsupported{remark.text()};
     return outcome::Rejected{remark.text()};
   }
-  if (graph->value_is_open) return outcome::Rejected{contract.latitude.front().text()};
+  if (graph->value_is_open) return outcome::Rejected{contract.implementation_defined.front().text()};
   return std::move(*graph);
 }
 

@@ -82,7 +82,7 @@ Convolution exact_convolution(Rng& rng) {
   return result;
 }
 
-TEST(Interpreter, EqualsQLinearConvOnTheExactLane) {
+TEST(Interpreter, EqualsQLinearConvWhereNothingRounds) {
   const auto scalar = opened("scalar");
   for (const char* name : {"interpreter", "interpreter@order=backward,fma=1", "interpreter@order=blocked",
                            "interpreter@order=pairwise,flush-subnormals=1", "interpreter@double-sums=1"}) {

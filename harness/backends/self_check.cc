@@ -49,7 +49,7 @@ Case one_node(std::string op_type, std::int64_t opset, std::vector<std::optional
 class QuantizedGraph {
  public:
   std::string input(Tensor tensor) { return builder_.input(std::move(tensor)); }
-  std::string held(Tensor tensor) { return builder_.initializer(std::move(tensor)); }
+  std::string constant(Tensor tensor) { return builder_.initializer(std::move(tensor)); }
   std::string node(std::string op_type, std::vector<std::string> inputs) {
     return builder_.node(std::move(op_type), std::move(inputs));
   }
@@ -60,7 +60,8 @@ class QuantizedGraph {
 
  private:
   std::string linear(std::string op_type, std::string x, ElementType type) {
-    return node(std::move(op_type), {std::move(x), held(scalar(ElementType::float32, 1)), held(scalar(type, 0))});
+    return node(std::move(op_type),
+                {std::move(x), constant(scalar(ElementType::float32, 1)), constant(scalar(type, 0))});
   }
 
   GraphBuilder builder_{13};
@@ -147,7 +148,7 @@ class List {
     {
       QuantizedGraph g;
       const std::string x = g.dequantize(g.input(codes(uint8, {1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})), uint8);
-      const std::string w = g.dequantize(g.held(codes(int8, {2, 2, 1, 1}, {2, 1, 1, 3})), int8);
+      const std::string w = g.dequantize(g.constant(codes(int8, {2, 2, 1, 1}, {2, 1, 1, 3})), int8);
       add("graphs", is_graph, g.build({g.quantize(g.node("Conv", {x, w}), uint8)}),
           {codes(uint8, {1, 2, 1, 3}, {6, 9, 12, 13, 17, 21})});
     }

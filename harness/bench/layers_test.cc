@@ -95,7 +95,7 @@ TEST(LayerCase, ProvesSomething) {
         Expected expected = expect(test_case, Policy{});
         ASSERT_TRUE(expected.output) << text;
         assess(test_case, expected);
-        EXPECT_EQ(expected.mistrust, "") << text << " " << name_of(types);
+        EXPECT_EQ(expected.vacuous_because, "") << text << " " << name_of(types);
       }
     }
   }

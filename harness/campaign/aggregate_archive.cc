@@ -119,16 +119,16 @@ void describe(Archive& archive, CaseRows& rows, const FieldRule& /*rule*/) {
   if (archive.fills()) rows = CaseRows::of(std::move(cases), std::move(firsts), failing);
 }
 
-// By operator and types: those that were reached, by their position in the list of hazards: [[position, cases,
+// By operator and types: those that were reached, by their position in the list of corner cases: [[position, cases,
 // elements],
 // ...]. A report names them, which takes ten times the room.
-void describe_compactly(Archive& archive, const char* key, HazardCoverage& coverage) {
+void describe_compactly(Archive& archive, const char* key, CornerCaseCoverage& coverage) {
   std::map<std::string, std::map<std::string, std::vector<Words>>> tables;
   for (const auto& [op_type, by_types] : coverage.by_operator()) {
     auto& table = tables[op_type];
     for (const auto& [types, totals] : by_types) {
       auto& reached = table[types];
-      for (std::size_t i = 0; i < kHazards; ++i) {
+      for (std::size_t i = 0; i < kCornerCases; ++i) {
         if (totals[i].cases > 0) reached.push_back({i, totals[i].cases, totals[i].elements});
       }
     }
@@ -139,10 +139,10 @@ void describe_compactly(Archive& archive, const char* key, HazardCoverage& cover
   for (const auto& [op_type, table] : tables) {
     coverage.note(op_type);
     for (const auto& [types, reached] : table) {
-      HazardCoverage::Totals totals{};
+      CornerCaseCoverage::Totals totals{};
       for (const Words& entry : reached) {
-        if (entry.size() != 3 || entry[0] >= kHazards) {
-          return archive.refuse_member(key, "expected [position, cases, elements] of a hazard");
+        if (entry.size() != 3 || entry[0] >= kCornerCases) {
+          return archive.refuse_member(key, "expected [position, cases, elements] of a corner case");
         }
         totals[entry[0]] = {entry[1], entry[2]};
       }

@@ -58,9 +58,9 @@ void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& b
   }
 }
 
-void note_hazards(const HazardCounts& counts, std::uint64_t index, FirstCases& reached) {
-  for (const HazardInfo& info : hazards()) {
-    if (counts[info.hazard] > 0) reached.try_emplace(info.hazard, index);
+void note_corner_cases(const CornerCaseCounts& counts, std::uint64_t index, FirstCases& reached) {
+  for (const CornerCaseInfo& info : corner_cases()) {
+    if (counts[info.corner_case] > 0) reached.try_emplace(info.corner_case, index);
   }
 }
 
@@ -96,7 +96,7 @@ CampaignAggregate aggregate_of(Report& report, std::uint64_t block, const BlockD
   }
   aggregate.timeline =
       timeline_of_block({block, report.suites.front().cases, aggregate.unwaived(), report.times.total}, reached);
-  aggregate.hazards = report.hazards;
+  aggregate.corner_cases = report.corner_cases;
   aggregate.times = report.times;
   aggregate.suite = std::move(report.suites.front());
   CampaignAggregate bounded;  // as adding up bounds lists
@@ -134,9 +134,9 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t
   FirstCases reached;
   ContractCheck check;
   for (const KnownContracts& known : options.contracts) check.add(known.backend, known.models);
-  campaign.judged = [&](const Case& test_case, const HazardCounts& counts, const auto& results) {
+  campaign.judged = [&](const Case& test_case, const CornerCaseCounts& counts, const auto& results) {
     check.judged(test_case, results);
-    note_hazards(counts, test_case.provenance.index, reached);
+    note_corner_cases(counts, test_case.provenance.index, reached);
     note_row(test_case, results, rows);
   };
   Report report;

@@ -312,7 +312,7 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
                   const ReportOptions& options, Report& report) {
   report.suites = {aggregate.suite};
   report.suites.front().name = options.suite;
-  report.hazards = aggregate.hazards;
+  report.corner_cases = aggregate.corner_cases;
   describe_backends(aggregate, backends, report);
   report.times = aggregate.times;
   ReportBuilder builder(aggregate, backends, options);

@@ -54,7 +54,7 @@ struct ReportOptions {
   std::function<void(const std::string&)> progress = {};
 };
 
-/// Fills suites, hazards, backends, findings, single cases and times of the report. The backends are those of the
+/// Fills suites, corner cases, backends, findings, single cases and times of the report. The backends are those of the
 /// campaign, in its order.
 void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
                   const ReportOptions& options, Report& report);

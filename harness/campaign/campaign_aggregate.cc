@@ -71,14 +71,14 @@ void add_operator(const OperatorResult& from, OperatorResult& to) {
   add_counts(from.pinned_by, to.pinned_by);
   to.errors.add(from.errors);
   add_counts(from.unsupported_reasons, to.unsupported_reasons);
-  add_counts(from.mistrusted_reasons, to.mistrusted_reasons);
+  add_counts(from.vacuous_reasons, to.vacuous_reasons);
   add_counts(from.not_judged_reasons, to.not_judged_reasons);
-  add_counts(from.hazards, to.hazards);
+  add_counts(from.corner_cases, to.corner_cases);
   to.undetermined += from.undetermined;
   to.exact_ties += from.exact_ties;
   to.near_ties += from.near_ties;
   bound(to.unsupported_reasons);
-  bound(to.mistrusted_reasons);
+  bound(to.vacuous_reasons);
   bound(to.not_judged_reasons);
 }
 
@@ -132,7 +132,7 @@ void Failures::add(const Failures& other) {
 
 void CampaignAggregate::add(const CampaignAggregate& other) {
   add_suite(other.suite, suite);
-  hazards.add(other.hazards);
+  corner_cases.add(other.corner_cases);
   if (backends.empty()) backends.resize(other.backends.size());
   for (std::size_t i = 0; i < other.backends.size(); ++i) add_backend(other.backends[i], backends[i]);
   for (const auto& [key, found] : other.failures) failures[key].add(found);

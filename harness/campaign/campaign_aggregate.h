@@ -18,8 +18,8 @@ class Archive;
 
 namespace qconform::campaign {
 
-/// Hazards in a tenth of the room that their form in a report takes.
-void describe_compactly(Archive& archive, const char* key, HazardCoverage& coverage);
+/// Corner cases in a tenth of the room that their form in a report takes.
+void describe_compactly(Archive& archive, const char* key, CornerCaseCoverage& coverage);
 
 /// A failing case: it can be drawn again from its index.
 struct FailingCase {
@@ -52,8 +52,8 @@ struct CampaignAggregate {
 
   QC_DESCRIBED();
   QC_FIELD(SuiteResult, suite, {}, "suite");
-  HazardCoverage hazards;
-  QC_LINE(describe_compactly(archive, "hazards", self.hazards));
+  CornerCaseCoverage corner_cases;
+  QC_LINE(describe_compactly(archive, "corner_cases", self.corner_cases));
   QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");  ///< in the campaign's order; without info
   QC_FIELD(ByKey, failures, {}, "failures");                       ///< but for those that are kUndetermined
   QC_FIELD(ByOperator, passing, {}, "passing");                    ///< by backend and op_type

@@ -40,9 +40,9 @@ CampaignAggregate aggregate_of(std::uint64_t block, std::uint64_t cases = kBlock
   aggregate.suite.digest = block * 0x9E3779B97F4A7C15U + cases;
   aggregate.suite.expectations["valid"] = cases;
   aggregate.suite.disputed = {"case-" + std::to_string(block)};
-  HazardCoverage::Totals reached{};
-  reached[block % kHazards] = {1, block};
-  aggregate.hazards.add("QLinearConv", "uint8 int8 uint8", reached);
+  CornerCaseCoverage::Totals reached{};
+  reached[block % kCornerCases] = {1, block};
+  aggregate.corner_cases.add("QLinearConv", "uint8 int8 uint8", reached);
   aggregate.backends.resize(1);
   OperatorResult& result = aggregate.backends[0].operators["QLinearConv"];
   result.verdicts[0] = cases;
@@ -57,7 +57,7 @@ CampaignAggregate aggregate_of(std::uint64_t block, std::uint64_t cases = kBlock
   aggregate.passing.try_emplace({0, "QLinearConv"}, CampaignAggregate::kSampled)
       .first->second.add(block, diagnose::FeatureSet(block));
   aggregate.timeline = timeline_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
-                                         {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
+                                         {{static_cast<CornerCase>(block % kCornerCases), block * kBlockCases + 3}});
   aggregate.rows.add(rows_of(block));
   aggregate.times.total = 1;
   return aggregate;

@@ -59,9 +59,9 @@ Progress progress_of(const CampaignAggregate& sum) {
   progress.suite = sum.suite.name;
   progress.cases = sum.suite.cases;
   progress.elements = sum.suite.elements;
-  for (const HazardInfo& info : qconform::hazards()) {
-    progress.hazards += sum.hazards.is_applicable(info.hazard) ? 1 : 0;
-    progress.hazards_reached += sum.hazards.total(info.hazard).cases > 0 ? 1 : 0;
+  for (const CornerCaseInfo& info : qconform::corner_cases()) {
+    progress.corner_cases += sum.corner_cases.is_applicable(info.corner_case) ? 1 : 0;
+    progress.corner_cases_reached += sum.corner_cases.total(info.corner_case).cases > 0 ? 1 : 0;
   }
   progress.failures = sum.unwaived();
   return progress;

@@ -34,10 +34,10 @@ void merge_groups(const CampaignTimeline& from, CampaignTimeline& into) {
 }
 
 // By first case, then in the order of their list.
-void sort(std::vector<Reached>& hazards) {
-  std::sort(hazards.begin(), hazards.end(), [](const Reached& a, const Reached& b) {
+void sort(std::vector<Reached>& corner_cases) {
+  std::sort(corner_cases.begin(), corner_cases.end(), [](const Reached& a, const Reached& b) {
     if (a.first_case != b.first_case) return a.first_case < b.first_case;
-    return hazard_with_id(a.hazard)->hazard < hazard_with_id(b.hazard)->hazard;
+    return corner_case_with_id(a.corner_case)->corner_case < corner_case_with_id(b.corner_case)->corner_case;
   });
 }
 
@@ -46,23 +46,24 @@ void sort(std::vector<Reached>& hazards) {
 CampaignTimeline timeline_of_block(const Group& found, const FirstCases& reached) {
   CampaignTimeline timeline;
   timeline.groups = {found};
-  for (const auto& [hazard, first] : reached) timeline.hazards.push_back({std::string(info_of(hazard).id), first});
-  sort(timeline.hazards);
+  for (const auto& [corner_case, first] : reached)
+    timeline.corner_cases.push_back({std::string(info_of(corner_case).id), first});
+  sort(timeline.corner_cases);
   return timeline;
 }
 
 void merge(const CampaignTimeline& from, CampaignTimeline& into) {
   merge_groups(from, into);
-  for (const Reached& reached : from.hazards) {
-    const auto known = std::find_if(into.hazards.begin(), into.hazards.end(),
-                                    [&](const Reached& other) { return other.hazard == reached.hazard; });
-    if (known == into.hazards.end()) {
-      into.hazards.push_back(reached);
+  for (const Reached& reached : from.corner_cases) {
+    const auto known = std::find_if(into.corner_cases.begin(), into.corner_cases.end(),
+                                    [&](const Reached& other) { return other.corner_case == reached.corner_case; });
+    if (known == into.corner_cases.end()) {
+      into.corner_cases.push_back(reached);
     } else {
       known->first_case = std::min(known->first_case, reached.first_case);
     }
   }
-  sort(into.hazards);
+  sort(into.corner_cases);
 }
 
 }  // namespace qconform::campaign

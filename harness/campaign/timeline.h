@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/report/campaign_result.h"
 
 namespace qconform::campaign {
@@ -15,8 +15,8 @@ namespace qconform::campaign {
 /// hold every block. A wider part makes the whole as wide.
 inline constexpr std::size_t kMostGroups = 256;
 
-/// By hazard: index of the first case that reached it.
-using FirstCases = std::map<Hazard, std::uint64_t>;
+/// By corner case: index of the first case that reached it.
+using FirstCases = std::map<CornerCase, std::uint64_t>;
 
 /// The timeline of one block; `found.first` is its number.
 [[nodiscard]] CampaignTimeline timeline_of_block(const CampaignTimeline::Group& found, const FirstCases& reached);

@@ -18,10 +18,10 @@ namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
-// Made up from the block's number; most blocks reach one hazard.
+// Made up from the block's number; most blocks reach one corner case.
 CampaignTimeline timeline_of(std::uint64_t block) {
   FirstCases reached;
-  if (block % 5 != 0) reached[static_cast<Hazard>(block % kHazards)] = 512 * block + block % 100;
+  if (block % 5 != 0) reached[static_cast<CornerCase>(block % kCornerCases)] = 512 * block + block % 100;
   return timeline_of_block({block, 512, block % 3, 0}, reached);
 }
 
@@ -94,9 +94,9 @@ RC_GTEST_PROP(Timeline, HasFewGroupsAndLosesNothing, ()) {
     for (const std::uint64_t block : blocks) narrower.insert(block / (timeline.group_blocks / 2));
     RC_ASSERT(narrower.size() > kMostGroups);
   }
-  for (const auto& [id, first] : timeline.hazards) {
-    const auto reaches = [h = hazard_with_id(id)->hazard](std::uint64_t b) {
-      return b % 5 != 0 && static_cast<Hazard>(b % kHazards) == h;
+  for (const auto& [id, first] : timeline.corner_cases) {
+    const auto reaches = [h = corner_case_with_id(id)->corner_case](std::uint64_t b) {
+      return b % 5 != 0 && static_cast<CornerCase>(b % kCornerCases) == h;
     };
     RC_ASSERT(reaches(first / 512) && first % 512 == first / 512 % 100);
     for (const std::uint64_t block : blocks) RC_ASSERT(!reaches(block) || block >= first / 512);

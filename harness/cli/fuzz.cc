@@ -18,12 +18,12 @@ namespace {
 
 std::string text_of(const Progress& progress) {
   // A narrow terminal cuts the end of the line: what matters most comes first.
-  std::string text = fmt::format("fuzz: {}{} cases, {}{} failures, {:.0f} cases/s, hazards {} of {}, {} elements",
-                                 report::with_thousands(progress.cases),
-                                 progress.of ? " of " + report::with_thousands(*progress.of) : "",
-                                 progress.seconds_left ? clock_text(*progress.seconds_left) + " left, " : "",
-                                 report::with_thousands(progress.failures), progress.rate, progress.hazards_reached,
-                                 progress.hazards, report::with_thousands(progress.elements));
+  std::string text = fmt::format(
+      "fuzz: {}{} cases, {}{} failures, {:.0f} cases/s, corner cases {} of {}, {} elements",
+      report::with_thousands(progress.cases), progress.of ? " of " + report::with_thousands(*progress.of) : "",
+      progress.seconds_left ? clock_text(*progress.seconds_left) + " left, " : "",
+      report::with_thousands(progress.failures), progress.rate, progress.corner_cases_reached, progress.corner_cases,
+      report::with_thousands(progress.elements));
   if (const auto& engine = progress.engine) {
     text += fmt::format(", {} edges, {} features, {} kept", report::with_thousands(engine->edges),
                         report::with_thousands(engine->features), report::with_thousands(engine->kept));

@@ -178,7 +178,7 @@ using PowerMeters = std::vector<diagnose::PowerMeter>;  // by backend, or none
 void add_computed(const Case& test_case, const std::vector<CaseResult::OfBackend>& results, PowerMeters& power) {
   for (std::size_t i = 0; i < power.size(); ++i) {
     const VerdictKind verdict = results[i].verdict;
-    const bool is_computed = verdict == VerdictKind::pass || verdict == VerdictKind::mistrusted || is_failure(verdict);
+    const bool is_computed = verdict == VerdictKind::pass || verdict == VerdictKind::vacuous || is_failure(verdict);
     if (is_computed && verdict != VerdictKind::refused_here) power[i].add(test_case);
   }
 }
@@ -275,7 +275,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
                              .fail_fast = options.fail_fast,
                              .drops_hanging_backends = true,
                              .results = RowsKept::all};
-    campaign.judged = [&](const Case& test_case, const HazardCounts&,
+    campaign.judged = [&](const Case& test_case, const CornerCaseCounts&,
                           const std::vector<CaseResult::OfBackend>& results) {
       if (!check.is_empty()) check.judged(test_case, results);
       add_computed(test_case, results, power);

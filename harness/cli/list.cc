@@ -8,7 +8,7 @@
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
 #include "harness/model/defects/defect.h"
@@ -117,25 +117,25 @@ std::vector<Row> operator_rows() {
   return rows;
 }
 
-std::vector<std::string_view> operators_of(const HazardInfo& hazard) {
+std::vector<std::string_view> operators_of(const CornerCaseInfo& corner_case) {
   std::vector<std::string_view> names;
   for (const std::string_view name : operator_names()) {
-    if (concerns(hazard, name)) names.push_back(name);
+    if (concerns(corner_case, name)) names.push_back(name);
   }
   return names;
 }
 
 // Explanations take more than a line each.
-void print_hazards() {
-  for (const HazardInfo& info : hazards()) {
+void print_corner_cases() {
+  for (const CornerCaseInfo& info : corner_cases()) {
     say("{}   {} (rules {})\n", info.id, fmt::join(operators_of(info), ", "), info.rules);
     say("    {}: {}\n", info.label, info.explanation);
   }
 }
 
-void print_hazards_json() {
+void print_corner_cases_json() {
   auto list = nlohmann::ordered_json::array();
-  for (const HazardInfo& info : hazards()) {
+  for (const CornerCaseInfo& info : corner_cases()) {
     list.push_back({{"name", info.id},
                     {"label", info.label},
                     {"operators", operators_of(info)},
@@ -320,7 +320,7 @@ void add_list(CLI::App& app, Action& action) {
   };
   CLI::App* command = app.add_subcommand("list",
                                          "List what there is: backends, kernels, suites, sweep, qdq, profiles, ways, "
-                                         "operators, hazards, defects, relations");
+                                         "operators, corner cases, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   add_backends(*command, action);
@@ -332,8 +332,8 @@ void add_list(CLI::App& app, Action& action) {
             [](bool json) { json ? print_sweep_json(sweep::plans()) : print_sweep(sweep::plans()); });
   add_topic(*command, "qdq", "What suite qdq varies, covers and leaves out", action,
             [](bool json) { json ? print_sweep_json(sweep::unit_plans()) : print_sweep(sweep::unit_plans()); });
-  add_topic(*command, "hazards", "Where real kernels go wrong, and what runs count", action,
-            [](bool json) { json ? print_hazards_json() : print_hazards(); });
+  add_topic(*command, "corner_cases", "Where real kernels go wrong, and what runs count", action,
+            [](bool json) { json ? print_corner_cases_json() : print_corner_cases(); });
   add_topic(*command, "defects", "Defects of real kernels: each is a backend, defect:ID", action,
             [](bool json) { json ? print_defects_json() : print_defects(); });
 }

@@ -51,7 +51,7 @@ void print_verdict(const std::string& backend, const Verdict& verdict) {
 
 // The relation's verdict in the words of a case's: what was not checked has not passed.
 Verdict verdict_of(RelationCheck check) {
-  if (check.outcome == RelationOutcome::latitude) check.verdict.kind = VerdictKind::mistrusted;
+  if (check.outcome == RelationOutcome::implementation_defined) check.verdict.kind = VerdictKind::vacuous;
   return std::move(check.verdict);
 }
 
@@ -86,7 +86,7 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
       base.verdict = verdict_of(std::move(check));
     }
     const VerdictKind kind = base.verdict.kind;
-    holds = holds && (kind == VerdictKind::pass || kind == VerdictKind::mistrusted);
+    holds = holds && (kind == VerdictKind::pass || kind == VerdictKind::vacuous);
     results.push_back({name, std::move(base.verdict)});
   }
   if (options.json) {

@@ -75,7 +75,7 @@ void add_report_summary(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("summary", "What the run printed");
   command->footer("example: qconform report summary build/reports/run/report.json");
   add_report_file_options(*command, *options);
-  command->add_flag("-v,--verbose", options->verbose, "Digests, ties, hazards, tiers by element and stages too");
+  command->add_flag("-v,--verbose", options->verbose, "Digests, ties, corner cases, tiers by element and stages too");
   command->add_flag("--brief", options->brief, "A row for each backend and a line for each finding instead")
       ->excludes("--verbose");
   command->add_flag("--json", options->json, "The report as JSON again, which checks it");

@@ -85,7 +85,7 @@ Result<void> write(const char* option, const std::string& path, const std::strin
 
 void add_form_options(CLI::App& command, ReportForms& forms) {
   command.add_flag("--json", forms.json, "Print the report as JSON instead of the summary");
-  command.add_flag("-v,--verbose", forms.verbose, "Print digests, ties, hazards, tiers by element and stages too");
+  command.add_flag("-v,--verbose", forms.verbose, "Print digests, ties, corner cases, tiers by element and stages too");
   command.add_flag("--brief", forms.brief, "Print a row for each backend and a line for each finding instead")
       ->excludes("--verbose");
   command.add_option("--junit", forms.junit, "File for the report as JUnit XML");

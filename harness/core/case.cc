@@ -10,10 +10,11 @@
 namespace qconform {
 namespace {
 
-constexpr std::array kExpectations{std::pair{Expectation::unstated, std::string_view("unstated")},
-                                   std::pair{Expectation::valid, std::string_view("valid")},
-                                   std::pair{Expectation::latitude, std::string_view("latitude")},
-                                   std::pair{Expectation::invalid, std::string_view("invalid")}};
+constexpr std::array kExpectations{
+    std::pair{Expectation::unstated, std::string_view("unstated")},
+    std::pair{Expectation::valid, std::string_view("valid")},
+    std::pair{Expectation::implementation_defined, std::string_view("implementation-defined")},
+    std::pair{Expectation::invalid, std::string_view("invalid")}};
 
 void add_value(Digest& digest, const Attribute::Value& value) {
   digest.add(std::uint64_t{value.index()});

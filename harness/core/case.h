@@ -27,10 +27,10 @@ struct Attribute {
 
 /// Says how a right implementation answers the case.
 enum class Expectation : std::uint8_t {
-  unstated,  ///< the source makes no claim; the semantics decide
-  valid,     ///< must be computed (lanes DET and OPEN); a clean refusal counts as unsupported
-  latitude,  ///< the right value or a clean error (lane TOL)
-  invalid,   ///< must be refused with a clear error (lane REJ)
+  unstated,                ///< the source makes no claim; the semantics decide
+  valid,                   ///< must be computed; a clean refusal counts as unsupported
+  implementation_defined,  ///< the right value or a clean error
+  invalid,                 ///< must be refused with a clear error
 };
 
 /// The origin of a case, so that it can be made again.

@@ -8,16 +8,31 @@
 namespace qconform {
 namespace {
 
-constexpr std::array<std::string_view, kVerdictKinds> kVerdictNames{
-    "pass",          "mistrusted",         "wrong",
-    "bad-shape",     "not-rejected",       "crashed",
-    "timed-out",     "out-of-bounds",      "unwritten",
-    "unsupported",   "inconsistent",       "exited",
-    "out-of-memory", "read-out-of-bounds", "nondeterministic",
-    "changed-input", "changed-float-mode", "thread-dependent",
-    "refused",       "not-asked",          "depends-on-earlier-runs",
-    "refused-here",  "broken-interface",   "not-judged",
-    "threw"};
+constexpr std::array<std::string_view, kVerdictKinds> kVerdictNames{"pass",
+                                                                    "vacuous",
+                                                                    "wrong",
+                                                                    "bad-shape",
+                                                                    "not-rejected",
+                                                                    "crashed",
+                                                                    "timed-out",
+                                                                    "out-of-bounds",
+                                                                    "unwritten",
+                                                                    "unsupported",
+                                                                    "inconsistent",
+                                                                    "exited",
+                                                                    "out-of-memory",
+                                                                    "read-out-of-bounds",
+                                                                    "nondeterministic",
+                                                                    "changed-input",
+                                                                    "changed-float-mode",
+                                                                    "thread-dependent",
+                                                                    "refused",
+                                                                    "not-asked",
+                                                                    "depends-on-earlier-runs",
+                                                                    "refused-here",
+                                                                    "broken-interface",
+                                                                    "not-judged",
+                                                                    "threw"};
 
 }  // namespace
 
@@ -32,7 +47,7 @@ std::optional<VerdictKind> verdict_named(std::string_view name) {
 }
 
 bool is_failure(VerdictKind kind) {
-  return kind != VerdictKind::pass && kind != VerdictKind::mistrusted && kind != VerdictKind::not_judged &&
+  return kind != VerdictKind::pass && kind != VerdictKind::vacuous && kind != VerdictKind::not_judged &&
          !is_refusal(kind);
 }
 

@@ -16,7 +16,7 @@ namespace qconform {
 
 enum class VerdictKind : std::uint8_t {
   pass,          ///< computed right
-  mistrusted,    ///< right, but the output proves nothing: nearly all elements saturated or alike, or
+  vacuous,       ///< right, but the output proves nothing: nearly all elements saturated or alike, or
                  ///< the right values lie so far apart that most others would have passed too
   wrong,         ///< a value outside the admissible set
   bad_shape,     ///< output of another shape or type than the operator's
@@ -59,12 +59,12 @@ inline constexpr int kVerdictKinds = 25;
 /// Whether the verdict's detail is a reason that reports count cases by: why a case was declined, why its output proves
 /// nothing, or why it is not judged.
 [[nodiscard]] constexpr bool has_reason(VerdictKind kind) {
-  return kind == VerdictKind::unsupported || kind == VerdictKind::mistrusted || kind == VerdictKind::not_judged;
+  return kind == VerdictKind::unsupported || kind == VerdictKind::vacuous || kind == VerdictKind::not_judged;
 }
 
 /// Whether an output was computed that has a right value: right, wrong, or of a wrong shape.
 [[nodiscard]] constexpr bool is_computed(VerdictKind kind) {
-  return kind == VerdictKind::pass || kind == VerdictKind::mistrusted || kind == VerdictKind::wrong ||
+  return kind == VerdictKind::pass || kind == VerdictKind::vacuous || kind == VerdictKind::wrong ||
          kind == VerdictKind::bad_shape;
 }
 

@@ -68,7 +68,7 @@ class Answers {
   // Whether the policy admits both answers although they disagree. ONNX's reference rounds after it has added the zero
   // point, and fixed point breaks ties in other ways: where they are what is asked for, relations about rounding (C19)
   // break by design.
-  [[nodiscard]] bool is_latitude(const Link& link) {
+  [[nodiscard]] bool is_implementation_defined(const Link& link) {
     const Side& base_side = classified(0);
     const Side& derived_side = classified(link.derived + 1);
     const bool determined = rounds_by_rule(policy_.profile) && lowered(base_side).is_determined(link.base, policy_) &&
@@ -136,7 +136,7 @@ RelationCheck compare(const relations::Relation& relation, const Application& ap
   for_each_link(application, answers.base().elements(), [&](const Link& link) {
     ++verdict.elements;
     if (answers.agree(link)) return;
-    if (answers.is_latitude(link)) {
+    if (answers.is_implementation_defined(link)) {
       ++open;
       return;
     }
@@ -144,8 +144,10 @@ RelationCheck compare(const relations::Relation& relation, const Application& ap
     if (!first) first = link;
   });
   if (!first) {
-    if (open > 0) check.outcome = RelationOutcome::latitude;
-    verdict.detail = open == 0 ? "" : fmt::format("{} of {} elements differ within latitude", open, verdict.elements);
+    if (open > 0) check.outcome = RelationOutcome::implementation_defined;
+    verdict.detail = open == 0 ? ""
+                               : fmt::format("{} of {} elements differ, and the specification admits both answers",
+                                             open, verdict.elements);
     return check;
   }
   check.outcome = RelationOutcome::broken;
@@ -274,7 +276,7 @@ std::uint64_t& counter_of(RelationResult& result, RelationOutcome outcome) {
   switch (outcome) {
     case RelationOutcome::held: return result.held;
     case RelationOutcome::broken: return result.broken;
-    case RelationOutcome::latitude: return result.latitude;
+    case RelationOutcome::implementation_defined: return result.implementation_defined;
     case RelationOutcome::refused: return result.refused;
     case RelationOutcome::failed: return result.failed;
     case RelationOutcome::not_applicable: break;
@@ -329,7 +331,7 @@ class RelationRunner {
   void run_case(const Case& base, SuiteResult& suite) {
     const auto subject = relations::subject_of(base);
     if (!subject) {
-      ++suite.skipped["no relation applies: out of contract, with latitude, or without elements"];
+      ++suite.skipped["no relation applies: out of contract, implementation-defined, or without elements"];
       return;
     }
     for (std::size_t i = 0; i < backends_.size(); ++i) {

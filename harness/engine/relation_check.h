@@ -26,10 +26,10 @@ struct FormedOutput {
 enum class RelationOutcome : std::uint8_t {
   held,
   broken,
-  latitude,        ///< answers differ, and the specification admits both: neither held nor broken
-  refused,         ///< the backend refused a derived case
-  failed,          ///< a derived case failed by itself; see `verdict`
-  not_applicable,  ///< see `verdict.detail`
+  implementation_defined,  ///< answers differ, and the specification admits both: neither held nor broken
+  refused,                 ///< the backend refused a derived case
+  failed,                  ///< a derived case failed by itself; see `verdict`
+  not_applicable,          ///< see `verdict.detail`
 };
 
 struct RelationCheck {
@@ -42,7 +42,7 @@ struct RelationCheck {
 
 /// Runs the derived cases and holds their outputs against `base_output`, the backend's answer to the
 /// subject's case. Equal answers are settled without any reference. Where answers differ, the sets of
-/// admissible values under `policy` are asked: a difference is latitude where one of the two elements
+/// admissible values under `policy` are asked: a difference is implementation-defined where one of the two elements
 /// has several right values and each is one of its own element's; otherwise the relation is broken.
 /// `siblings`: the same implementation at other levels, for relations between these.
 [[nodiscard]] RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,

@@ -44,7 +44,7 @@ std::string type_mix(const Case& test_case, const Expected& expected) {
 std::string why_not_judged(VerdictKind kind, const std::string& detail) {
   const auto because = [&](std::string what) { return detail.empty() ? what : std::move(what) + ": " + detail; };
   switch (kind) {
-    case VerdictKind::mistrusted: return because("proves nothing");
+    case VerdictKind::vacuous: return because("proves nothing");
     case VerdictKind::unsupported: return because("declined");
     case VerdictKind::crashed:
     case VerdictKind::timed_out:
@@ -113,7 +113,7 @@ class SuiteRunner {
 
   void finish() {
     options_.say_why_stopped(failures_, report_);
-    report_hazards();
+    report_corner_cases();
     if (options_.diagnoser != nullptr) settle_findings();
     report_.findings = findings_.take();
     count_undetermined(report_);
@@ -191,7 +191,7 @@ class SuiteRunner {
       results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
     }
     count_computed(test_case, expected, results);
-    if (options_.judged) options_.judged(test_case, expected.hazards, results);
+    if (options_.judged) options_.judged(test_case, expected.corner_cases, results);
     if (table_) table_->add(suite_.name, test_case, std::move(results));
     pending_bytes_ -= pending_.front().bytes;
     pending_.pop_front();
@@ -341,20 +341,21 @@ class SuiteRunner {
       if (!qconform::is_computed(results[i].verdict)) continue;
       any_computed = true;
       auto& [op_type, computed] = *computed_[i].try_emplace(test_case.subject()).first;
-      for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
+      for (std::size_t h = 0; h < kCornerCases; ++h) computed[h] += expected.corner_cases.all()[h] > 0 ? 1 : 0;
       OperatorResult& result = report_.backends[i].operators[test_case.subject()];
       result.exact_ties += expected.ties.exact;
       result.near_ties += expected.ties.near;
     }
-    if (any_computed) report_.hazards.add(test_case.subject(), type_mix(test_case, expected), expected.hazards);
+    if (any_computed)
+      report_.corner_cases.add(test_case.subject(), type_mix(test_case, expected), expected.corner_cases);
   }
 
-  void report_hazards() {
+  void report_corner_cases() {
     for (std::size_t i = 0; i < computed_.size(); ++i) {
       for (const auto& [op_type, computed] : computed_[i]) {
-        Counts& counts = report_.backends[i].operators[op_type].hazards;
-        for (std::size_t h = 0; h < kHazards; ++h) {
-          if (computed[h] > 0) counts[std::string(info_of(static_cast<Hazard>(h)).id)] += computed[h];
+        Counts& counts = report_.backends[i].operators[op_type].corner_cases;
+        for (std::size_t h = 0; h < kCornerCases; ++h) {
+          if (computed[h] > 0) counts[std::string(info_of(static_cast<CornerCase>(h)).id)] += computed[h];
         }
       }
     }
@@ -368,7 +369,7 @@ class SuiteRunner {
     counts.tiers.add(verdict.tiers);
     counts.errors.add(verdict.errors);
     if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
-    if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];
+    if (verdict.kind == VerdictKind::vacuous) ++counts.vacuous_reasons[verdict.detail];
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
     if (verdict.kind == VerdictKind::not_judged) ++counts.not_judged_reasons[verdict.detail];
   }
@@ -380,7 +381,7 @@ class SuiteRunner {
     if (is_failure(verdict.kind)) {
       return record_failure(backend, test_case, expected, outcome, verdict);
     }
-    if (diagnoser != nullptr && (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::mistrusted)) {
+    if (diagnoser != nullptr && (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::vacuous)) {
       diagnoser->passed(backend, test_case, expected);
     }
     return {};
@@ -428,8 +429,8 @@ class SuiteRunner {
   std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
   HangWatch hangs_;
   std::vector<std::optional<Outcome>> outcomes_;  ///< outcomes of the case that is being judged, by backend
-  /// By backend and operator: cases that it computed, by hazard.
-  std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
+  /// By backend and operator: cases that it computed, by corner case.
+  std::vector<std::map<std::string, std::array<std::uint64_t, kCornerCases>>> computed_;
   bool is_model_ = false;                                 ///< the suite is one of a whole model
   std::vector<std::vector<std::string>> why_not_judged_;  ///< of such a suite, by backend and case
   std::vector<std::vector<bool>> computed_in_suite_;      ///< by backend, and case in its order

@@ -10,7 +10,7 @@ std::string GraphBuilder::input(Tensor tensor) {
 }
 
 std::string GraphBuilder::initializer(Tensor tensor) {
-  return held_.emplace_back(Named{"c" + std::to_string(next_++), std::move(tensor)}).name;
+  return initializers_.emplace_back(Named{"c" + std::to_string(next_++), std::move(tensor)}).name;
 }
 
 std::vector<std::string> GraphBuilder::nodes(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
@@ -27,9 +27,9 @@ std::string GraphBuilder::node(std::string op_type, std::vector<std::string> inp
   return nodes(std::move(op_type), std::move(inputs), 1, std::move(attributes), std::move(domain)).front();
 }
 
-void GraphBuilder::keep(std::size_t nodes, std::size_t held) {
+void GraphBuilder::keep(std::size_t nodes, std::size_t initializers) {
   nodes_.resize(nodes);
-  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(held), held_.end());
+  initializers_.erase(initializers_.begin() + static_cast<std::ptrdiff_t>(initializers), initializers_.end());
 }
 
 Case GraphBuilder::build(std::vector<std::string> outputs) const {
@@ -42,10 +42,10 @@ Case GraphBuilder::build(std::vector<std::string> outputs) const {
     result.inputs.emplace_back(fed.tensor);
   }
   result.fed_inputs = fed_.size();
-  for (const Named& held : held_) {
-    if (!read.contains(held.name)) continue;
-    result.input_names.push_back(held.name);
-    result.inputs.emplace_back(held.tensor);
+  for (const Named& initializer : initializers_) {
+    if (!read.contains(initializer.name)) continue;
+    result.input_names.push_back(initializer.name);
+    result.inputs.emplace_back(initializer.tensor);
   }
   result.outputs = std::move(outputs);
   return result;

@@ -26,10 +26,10 @@ class GraphBuilder {
 
   [[nodiscard]] std::int64_t opset_version() const { return opset_version_; }
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
-  [[nodiscard]] std::size_t tensor_count() const { return fed_.size() + held_.size(); }
+  [[nodiscard]] std::size_t tensor_count() const { return fed_.size() + initializers_.size(); }
   /// Takes back the nodes and initializers that were added since the counts were these.
-  void keep(std::size_t nodes, std::size_t held);
-  [[nodiscard]] std::size_t held_count() const { return held_.size(); }
+  void keep(std::size_t nodes, std::size_t initializers);
+  [[nodiscard]] std::size_t initializer_count() const { return initializers_.size(); }
 
   struct Named {
     std::string name;
@@ -37,7 +37,7 @@ class GraphBuilder {
   };
   [[nodiscard]] const std::vector<Node>& added_nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<Named>& fed() const { return fed_; }
-  [[nodiscard]] const std::vector<Named>& held() const { return held_; }
+  [[nodiscard]] const std::vector<Named>& initializers() const { return initializers_; }
 
   /// The graph with these outputs. Initializers that no node reads are left out.
   [[nodiscard]] Case build(std::vector<std::string> outputs) const;
@@ -46,7 +46,7 @@ class GraphBuilder {
   std::int64_t opset_version_;
   std::vector<Node> nodes_;
   std::vector<Named> fed_;
-  std::vector<Named> held_;
+  std::vector<Named> initializers_;
   std::size_t next_ = 0;
 };
 

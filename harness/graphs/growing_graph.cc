@@ -1,8 +1,8 @@
 #include "harness/graphs/growing_graph.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,7 +17,7 @@ namespace graph = reference::graph;
 // The case so far, whose tensors and names the lowering refers to: room for all of them is reserved.
 struct GrowingGraph::State {
   struct Entry {
-    enum class Kind : std::uint8_t { fed, held, node };
+    enum class Kind : std::uint8_t { fed, initializer, node };
     Kind kind;
     std::string name;  // the tensor's name, or that of the node's first output
     lowering::GraphBuilder::Mark before;
@@ -55,14 +55,14 @@ struct GrowingGraph::State {
       return position < list.size() && list[position].name == entry.name;
     };
     if (entry.kind == Entry::Kind::fed) return is_named(all.fed());
-    if (entry.kind == Entry::Kind::held) return is_named(all.held());
+    if (entry.kind == Entry::Kind::initializer) return is_named(all.initializers());
     return position < all.node_count() && all.added_nodes()[position].outputs.front() == entry.name;
   }
 
   void cut(std::size_t first) {
     const lowering::GraphBuilder::Mark before = entries[first].before;
     builder.go_back(before);
-    for (auto& bounds : growing) bounds.cut(before.values, before.steps);
+    for (auto& [tier, bounds] : growing) bounds.cut(before.values, before.steps);
     const auto later = std::span(entries).subspan(first);
     const auto later_nodes = static_cast<std::size_t>(
         std::count_if(later.begin(), later.end(), [](const Entry& entry) { return entry.kind == Entry::Kind::node; }));
@@ -107,10 +107,7 @@ struct GrowingGraph::State {
   reference::Contract contract;
   lowering::GraphBuilder builder;
   std::vector<Entry> entries;
-  // By reading.
-  std::array<graph::GrowingBounds, 4> growing{
-      graph::GrowingBounds(graph::Reading::exact), graph::GrowingBounds(graph::Reading::float32_sums),
-      graph::GrowingBounds(graph::Reading::as_written), graph::GrowingBounds(graph::Reading::any_association)};
+  std::map<reference::Tier, graph::GrowingBounds> growing;
 };
 
 namespace {
@@ -125,8 +122,9 @@ bool GrowingGraph::follow(const GraphBuilder& builder) {
   while (!state_->has_room(builder)) state_ = std::make_unique<State>(2 * state_->tensors, 2 * state_->nodes);
   state_->cut_to(builder);
   const bool holds = state_->add(State::Entry::Kind::fed, builder.fed()) &&
-                     state_->add(State::Entry::Kind::held, builder.held()) && state_->add_nodes(builder.added_nodes());
-  return holds && state_->contract.latitude.empty();
+                     state_->add(State::Entry::Kind::initializer, builder.initializers()) &&
+                     state_->add_nodes(builder.added_nodes());
+  return holds && state_->contract.implementation_defined.empty();
 }
 
 std::optional<graph::Shape> GrowingGraph::shape_of(const std::string& name) const {
@@ -135,10 +133,10 @@ std::optional<graph::Shape> GrowingGraph::shape_of(const std::string& name) cons
   return state_->builder.program().program.values[id].shape;
 }
 
-std::optional<graph::Bounds> GrowingGraph::bounds_of(const std::string& name, graph::Reading reading) {
+std::optional<graph::Bounds> GrowingGraph::bounds_of(const std::string& name, reference::Tier tier) {
   const graph::ValueId id = state_->builder.id_of(name);
   if (!state_->builder.is_exact(id)) return std::nullopt;
-  return state_->growing.at(static_cast<std::size_t>(reading)).of(state_->builder.program().program, id);
+  return state_->growing.try_emplace(tier, tier).first->second.of(state_->builder.program().program, id);
 }
 
 }  // namespace qconform

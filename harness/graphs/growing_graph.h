@@ -20,7 +20,7 @@ class GrowingGraph {
   GrowingGraph& operator=(const GrowingGraph&) = delete;
 
   /// Takes in what the builder has now. Call it before the others, with the same builder every time; of its names none
-  /// may come back for another value. False where the graph is out of contract, or has latitude.
+  /// may come back for another value. False where the graph is out of contract, or implementation-defined.
   [[nodiscard]] bool follow(const GraphBuilder& builder);
 
   // Both take a value that a node computes, once follow() has returned true, and return nothing where it has integers
@@ -28,8 +28,7 @@ class GrowingGraph {
 
   [[nodiscard]] std::optional<reference::graph::Shape> shape_of(const std::string& name) const;
   /// Returns the bounds that lower_graph() and bounds_of() give the value.
-  [[nodiscard]] std::optional<reference::graph::Bounds> bounds_of(const std::string& name,
-                                                                  reference::graph::Reading reading);
+  [[nodiscard]] std::optional<reference::graph::Bounds> bounds_of(const std::string& name, reference::Tier tier);
 
  private:
   struct State;

@@ -47,13 +47,13 @@ void expect_the_same(GrowingGraph& growing, const GraphBuilder& builder, const s
   const Case so_far = builder.build({name});
   reference::Contract contract;
   const auto lowered = lower_graph(so_far, contract);
-  ASSERT_EQ(growing.follow(builder), lowered && contract.latitude.empty());
-  if (!lowered || !contract.latitude.empty()) return;
+  ASSERT_EQ(growing.follow(builder), lowered && contract.implementation_defined.empty());
+  if (!lowered || !contract.implementation_defined.empty()) return;
   const graph::ValueId id = lowered->program.outputs.front();
   EXPECT_EQ(growing.shape_of(name), lowered->program.values[id].shape);
-  for (const auto reading : {graph::Reading::exact, graph::Reading::any_association}) {
-    const auto bounds = growing.bounds_of(name, reading);
-    const graph::Bounds all = graph::bounds_of(lowered->program, reading)[id];
+  for (const auto tier : {reference::Tier::exact, reference::Tier::any_association}) {
+    const auto bounds = growing.bounds_of(name, tier);
+    const graph::Bounds all = graph::bounds_of(lowered->program, tier)[id];
     ASSERT_TRUE(bounds);
     EXPECT_EQ(bounds->lo, all.lo);
     EXPECT_EQ(bounds->hi, all.hi);
@@ -71,15 +71,15 @@ TEST(GrowingGraph, SaysWhatLoweringTheWholeSays) {
     for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
       const std::string name = writer.add(node).front();
       expect_the_same(growing, writer.builder, name);
-      // Nodes that are taken back leave nothing behind: a scale that ends the exact lane, and a node out of contract.
+      // Nodes that are taken back leave nothing behind: a scale that makes values round, and a node out of contract.
       const std::size_t nodes = writer.builder.node_count();
-      const std::size_t held = writer.builder.held_count();
+      const std::size_t initializers = writer.builder.initializer_count();
       const std::string other = writer.builder.initializer(make::float32(0.3F));
       const std::string more = writer.builder.node("Mul", {other, other});
       expect_the_same(growing, writer.builder, more);
       if (node % 2 == 0) (void)writer.builder.node("Conv", {other});
       EXPECT_EQ(growing.follow(writer.builder), node % 2 != 0);
-      writer.builder.keep(nodes, held);
+      writer.builder.keep(nodes, initializers);
       expect_the_same(growing, writer.builder, name);
     }
   }

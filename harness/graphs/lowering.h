@@ -30,7 +30,8 @@ inline constexpr std::int64_t kMaxGraphElements = std::int64_t{1} << 25;
 /// field ("nodes[2].pads"), value and rule: "operator" for one that is not judged in graphs; "signature" for types,
 /// attributes and numbers of inputs; the operator's name for what its text forbids; rules of docs/numerics.md for what
 /// the single operators share; "limit" for what is right or open by the text and is not judged, computed shapes and
-/// parameters among them. Latitude of the single operators is kept. Nothing larger than kMaxGraphElements is allocated.
+/// parameters among them. What single operators leave to implementations stays implementation-defined. Nothing larger
+/// than kMaxGraphElements is allocated.
 [[nodiscard]] std::optional<GraphProgram> lower_graph(const Case& test_case, reference::Contract& contract);
 
 }  // namespace qconform

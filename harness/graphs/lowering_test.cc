@@ -93,7 +93,7 @@ TEST(Lowering, MakesAStepOfEachNode) {
   EXPECT_EQ(program.values[program.outputs[0]].shape, (Shape{1, 2, 3}));
   EXPECT_EQ(program.values[0].stated, (std::vector<double>{1, 2, 3}));
   EXPECT_TRUE(program.may_be_exact);
-  EXPECT_TRUE(result.contract.latitude.empty());
+  EXPECT_TRUE(result.contract.implementation_defined.empty());
 }
 
 TEST(Lowering, TellsWhichProgramsMayBeExact) {
@@ -152,12 +152,13 @@ TEST(Lowering, NamesNodeFieldAndRule) {
             "nodes[4].op_type: Gelu does not exist at opset 13 [rule opset]");
 }
 
-TEST(Lowering, KeepsTheLatitudeOfSingleOperators) {
+TEST(Lowering, KeepsWhatSingleOperatorsLeaveToImplementations) {
   const auto result = lower([](Case& c) { c.inputs[7] = make::float32(0.0F); });
   ASSERT_TRUE(result.graph);
   EXPECT_TRUE(result.graph->value_is_open);
-  ASSERT_EQ(result.contract.latitude.size(), 1);
-  EXPECT_EQ(result.contract.latitude[0].text(), "nodes[5].y_scale: expected a finite nonzero scale, got 0 [rule C21]");
+  ASSERT_EQ(result.contract.implementation_defined.size(), 1);
+  EXPECT_EQ(result.contract.implementation_defined[0].text(),
+            "nodes[5].y_scale: expected a finite nonzero scale, got 0 [rule C21]");
 }
 
 TEST(Lowering, RefusesWhatTheTextForbids) {

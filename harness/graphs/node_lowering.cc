@@ -134,9 +134,13 @@ bool GraphBuilder::read_tensor(std::size_t input) {
 }
 
 GraphBuilder::Mark GraphBuilder::mark() const {
-  return {
-      out_.program.values.size(), out_.program.steps.size(), constants_.size(), contract_.latitude.size(), elements_,
-      out_.program.may_be_exact,  out_.value_is_open};
+  return {out_.program.values.size(),
+          out_.program.steps.size(),
+          constants_.size(),
+          contract_.implementation_defined.size(),
+          elements_,
+          out_.program.may_be_exact,
+          out_.value_is_open};
 }
 
 void GraphBuilder::go_back(const Mark& mark) {
@@ -149,7 +153,7 @@ void GraphBuilder::go_back(const Mark& mark) {
   out_.types.resize(mark.values);
   facts_.resize(mark.values);
   constants_.resize(mark.constants);
-  contract_.latitude.resize(mark.latitude);
+  contract_.implementation_defined.resize(mark.implementation_defined);
   contract_.violation.reset();
   elements_ = mark.elements;
 }
@@ -174,7 +178,7 @@ void NodeLowering::allow(std::string_view name, std::string message) const {
 }
 
 bool NodeLowering::absorb(reference::Contract part) const {
-  for (reference::Remark& remark : part.latitude) {
+  for (reference::Remark& remark : part.implementation_defined) {
     builder_.contract_.allow(std::move(remark.rule), field(remark.field), std::move(remark.message));
   }
   if (part.holds()) return true;

@@ -43,7 +43,7 @@ class GraphBuilder {
     std::size_t values;
     std::size_t steps;
     std::size_t constants;
-    std::size_t latitude;
+    std::size_t implementation_defined;
     std::int64_t elements;
     bool may_be_exact;
     bool value_is_open;
@@ -131,7 +131,8 @@ class NodeLowering {
     return found == nullptr ? absent : *found;
   }
 
-  /// `value` as an axis of `rank`, counted from the end where negative (latitude before opset 11); in [0, rank).
+  /// `value` as an axis of `rank`, counted from the end where negative (implementation-defined before opset 11); in [0,
+  /// rank).
   [[nodiscard]] std::optional<std::size_t> axis(std::int64_t value, std::size_t rank, std::string_view name) const;
 
   /// Returns the number of elements of a shape, all within the limit; to be asked before anything of that size is made.
@@ -165,7 +166,7 @@ class NodeLowering {
   /// Lets the tensor that states input 0 state output 0: an Identity.
   void keep_stated() const;
 
-  /// Notes that the step rounds whatever its numbers are: the program has no exact lane.
+  /// Notes that the step rounds whatever its numbers are: no value of the program is exact.
   void rounds() const { builder_.out_.program.may_be_exact = false; }
   /// Notes that the step rounds, unless this factor is a power of two within the domain of scales, or its negative.
   void multiplies_by(double factor) const;
@@ -174,7 +175,7 @@ class NodeLowering {
   void leaves_value_open() const { builder_.out_.value_is_open = true; }
   /// The scale by which element `index` of a value was dequantized, if only movement lies between; otherwise 0.
   [[nodiscard]] double scale_of(ValueId id, std::int64_t index) const;
-  /// Whether every int32 bias that this sum adds has the scale of its products (condition (b) of the exact lane).
+  /// Whether every int32 bias that this sum adds has the scale of its products (condition (b) of exact values).
   void check_bias_scales(const reference::graph::WeightedSum& sum, const std::vector<ValueId>& operands,
                          std::size_t outputs) const;
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/base/error.h"
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/outcome.h"
 #include "harness/model/operator.h"
 
@@ -69,8 +69,8 @@ struct Family {
   /// Features from kFirstSelecting on, each of which restricts random cases: with `always` or `none`, cases come to lie
   /// where narrow backends take them.
   std::span<const Feature> selecting = {};
-  /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw, and chance.
-  Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) = nullptr;
+  /// A valid case that often reaches a corner case that concerns the operator. Null: Operator::draw, and chance.
+  Case (*draw_for)(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.
   std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
   /// The models of the suite `qdq`: quantized units. No contract is learnt in their classes.
@@ -150,7 +150,7 @@ struct Family {
   std::vector<diagnose::Arithmetic> (*arithmetics)(const Operator& known, const Policy& policy) = nullptr;
   /// Whether the answer by one of these arithmetics can be far from that by another. Null: never.
   bool (*arithmetics_diverge)(const Lowered& lowered) = nullptr;
-  /// Features that describe a case in a few words. Null: which hazards it reaches.
+  /// Features that describe a case in a few words. Null: which corner cases it reaches.
   const diagnose::FeatureList& (*case_features)() = nullptr;
   /// Says where the elements of the output lie; each has its index. Null: there is no more to say.
   void (*place)(const Lowered& lowered, std::span<diagnose::Element> elements) = nullptr;

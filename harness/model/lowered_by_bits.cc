@@ -3,8 +3,8 @@
 namespace qconform {
 namespace {
 
-reference::Latitude latitude_under(const Policy& policy) {
-  return policy.profile == Profile::dml_doc ? reference::Latitude::directml : reference::Latitude::onnx;
+reference::Wording wording_under(const Policy& policy) {
+  return policy.profile == Profile::dml_doc ? reference::Wording::directml : reference::Wording::onnx;
 }
 
 }  // namespace
@@ -22,15 +22,15 @@ std::uint64_t LoweredByBits::x_bits(std::int64_t index) const {
 
 ElementOpinion LoweredByBits::examine(std::int64_t index, const Tensor& got, const Policy& policy) const {
   const std::uint64_t bits = raw_bits_at(got.bytes, bits_of(got.type), index);
-  return {.right = admissible_bits(index, latitude_under(policy))->contains(bits), .tiers = {}};
+  return {.right = admissible_bits(index, wording_under(policy))->contains(bits), .tiers = {}};
 }
 
 bool LoweredByBits::is_determined(std::int64_t index, const Policy& policy) const {
-  return !admissible_bits(index, latitude_under(policy))->is_open();
+  return !admissible_bits(index, wording_under(policy))->is_open();
 }
 
 RightValues LoweredByBits::right_values(std::int64_t index, const Policy& policy) const {
-  return right_values_of(*admissible_bits(index, latitude_under(policy)));
+  return right_values_of(*admissible_bits(index, wording_under(policy)));
 }
 
 }  // namespace qconform

@@ -15,8 +15,8 @@
 
 #include "harness/base/error.h"
 #include "harness/core/case.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/element_map.h"
-#include "harness/core/hazards/hazard.h"
 #include "harness/core/profile.h"
 #include "harness/model/draws/swarm.h"
 #include "harness/model/right_values.h"
@@ -60,7 +60,7 @@ struct TieCounts {
 /// Counts of one pass over all elements, whichever backend computes the case.
 struct CaseStatistics {
   TieCounts ties;
-  HazardCounts hazards;
+  CornerCaseCounts corner_cases;
 };
 
 /// `extent[d]` elements from `begin[d]` on, in each dimension of a tensor.
@@ -99,14 +99,14 @@ class Lowered {
   [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
   /// Whether elements have tiers: QLinearConv, and graphs.
   [[nodiscard]] virtual bool has_tiers() const { return false; }
-  /// Counts the ties and the hazards that the case reaches.
+  /// Counts the ties and the corner cases that the case reaches.
   [[nodiscard]] virtual CaseStatistics statistics(const Policy& policy) const = 0;
   /// Every right answer for element `index`, as bit patterns, for operators whose rules leave it open
   /// element by element; empty for the others. The first one is that of evaluate().
   [[nodiscard]] virtual std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                                 reference::Latitude latitude) const {
+                                                                                 reference::Wording wording) const {
     static_cast<void>(index);
-    static_cast<void>(latitude);
+    static_cast<void>(wording);
     return std::nullopt;
   }
   /// Packs the node for one in-tree kernel set; null when the set has no kernel for it.
@@ -134,14 +134,14 @@ class Lowered {
 struct Classification {
   reference::Contract contract;
   std::unique_ptr<Lowered> lowered;  ///< null exactly when the contract is violated
-  /// Latitude in the value itself: any in-range value is right (C21, Q5), so none can be judged.
+  /// The value itself is implementation-defined: any in-range value is right (C21, Q5), so none can be judged.
   bool value_is_open = false;
 
   [[nodiscard]] Expectation expectation() const;
   /// False where qconform does not know what is right: of an operator that it does not have (rule "operator") and
   /// beyond what it computes (rule "limit").
   [[nodiscard]] bool is_judged() const;
-  /// The remark that decided: the violation, or the first latitude.
+  /// The remark that decided: the violation, or the first implementation-defined one.
   [[nodiscard]] const reference::Remark* deciding_remark() const;
 };
 
@@ -154,9 +154,9 @@ struct Operator {
   /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
   /// (harness/model/defects/stages.h).
   bool quantizes = false;
-  /// The hazards that its cases can reach: what suites aim for, and what reports count. Others that
+  /// The corner cases that its cases can reach: what suites aim for, and what reports count. Others that
   /// Lowered::statistics() finds are dropped.
-  HazardSet hazards = {};
+  CornerCaseSet corner_cases = {};
   /// A random valid case, with the mix of features of a block of cases. Null: the random suite has none.
   Case (*draw)(Rng& rng, const Swarm& swarm) = nullptr;
   /// How often it is drawn where a block has everything as usual, relative to the other operators.
@@ -177,9 +177,9 @@ struct Operator {
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
-/// Whether cases of the operator with that name, in ONNX's default domain, can reach the hazard: what Operator::hazards
-/// says.
-[[nodiscard]] bool concerns(const HazardInfo& hazard, std::string_view op_type);
+/// Whether cases of the operator with that name, in ONNX's default domain, can reach the corner case: what
+/// Operator::corner cases says.
+[[nodiscard]] bool concerns(const CornerCaseInfo& corner_case, std::string_view op_type);
 
 /// Returns the operator of a case: that of its only node, or kGraphSubject's where there are several; null where it is
 /// not known.

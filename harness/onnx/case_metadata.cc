@@ -111,7 +111,7 @@ Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_cas
   const auto expectation = expectation_named(expectation_text);
   if (!expectation) {
     return fail("qconform.expectation",
-                "expected unstated, valid, latitude or invalid, got " + quoted_name(expectation_text));
+                "expected unstated, valid, implementation-defined or invalid, got " + quoted_name(expectation_text));
   }
   QCONFORM_ASSIGN(const auto seed, number_of(metadata, "provenance.seed"));
   QCONFORM_ASSIGN(const auto index, number_of(metadata, "provenance.index"));

@@ -220,8 +220,8 @@ Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::
 namespace {
 
 // Constants stand before the nodes that read them.
-void hold(const Tensor& tensor, const std::string& name, ModelForm::Held held, onnx::GraphProto& graph) {
-  if (held == ModelForm::Held::initializers) return write_tensor(tensor, name, *graph.add_initializer());
+void hold(const Tensor& tensor, const std::string& name, ModelForm::Storage storage, onnx::GraphProto& graph) {
+  if (storage == ModelForm::Storage::initializers) return write_tensor(tensor, name, *graph.add_initializer());
   onnx::NodeProto& constant = *graph.add_node();
   constant.set_op_type("Constant");
   constant.add_output(name);
@@ -253,7 +253,7 @@ Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std
     if (!test_case.inputs[i]) continue;
     const Tensor& tensor = *test_case.inputs[i];
     if (std::find(fed.begin(), fed.end(), i) == fed.end()) {
-      hold(tensor, names[i], form.held, graph);
+      hold(tensor, names[i], form.storage, graph);
     } else {
       write_fed(tensor, names[i], form.shapes, *graph.add_input());
     }

@@ -40,9 +40,9 @@ using OutputTypes = std::vector<OutputType>;
 
 /// How the model holds what is not fed, and what it says of what is: other code of a runtime runs behind each form.
 struct ModelForm {
-  enum class Held : std::uint8_t { initializers, constants };      ///< constants: nodes of the operator Constant
+  enum class Storage : std::uint8_t { initializers, constants };   ///< constants: nodes of the operator Constant
   enum class Shapes : std::uint8_t { stated, symbolic, unknown };  ///< symbolic: the rank alone
-  Held held = Held::initializers;
+  Storage storage = Storage::initializers;
   Shapes shapes = Shapes::stated;
 };
 

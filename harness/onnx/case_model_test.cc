@@ -42,7 +42,7 @@ TEST(FedModel, HoldsParametersAsItIsTold) {
   EXPECT_EQ(with_initializers.graph().initializer_size(), 1);
   EXPECT_EQ(with_initializers.graph().node_size(), 1);
   const onnx::ModelProto with_constants =
-      parsed(*case_to_fed_model(small_case(), fed, {ModelForm::Held::constants, ModelForm::Shapes::stated}));
+      parsed(*case_to_fed_model(small_case(), fed, {ModelForm::Storage::constants, ModelForm::Shapes::stated}));
   EXPECT_EQ(with_constants.graph().initializer_size(), 0);
   ASSERT_EQ(with_constants.graph().node_size(), 2);
   const onnx::NodeProto& constant = with_constants.graph().node(0);
@@ -56,7 +56,7 @@ TEST(FedModel, SaysOfShapesWhatItIsTold) {
   const std::vector<std::size_t> fed{0, 1};
   const auto x_of = [&](ModelForm::Shapes shapes) {
     const onnx::ModelProto model =
-        parsed(*case_to_fed_model(small_case(), fed, {ModelForm::Held::initializers, shapes}));
+        parsed(*case_to_fed_model(small_case(), fed, {ModelForm::Storage::initializers, shapes}));
     EXPECT_EQ(model.graph().input_size(), 2);
     return model.graph().input(0).type().tensor_type();
   };
@@ -165,7 +165,7 @@ TEST(CaseModel, RefusesWhatACaseCannotHold) {
       error_after([&](onnx::ModelProto& m) { node(m).mutable_attribute(0)->set_type(onnx::AttributeProto::TENSOR); }),
       "attribute 'axis': type 4: expected float (1), int (2), string (3), floats (6) or ints (7)");
   EXPECT_EQ(error_after([](onnx::ModelProto& m) { m.mutable_metadata_props(1)->set_value("perhaps"); }),
-            "qconform.expectation: expected unstated, valid, latitude or invalid, got 'perhaps'");
+            "qconform.expectation: expected unstated, valid, implementation-defined or invalid, got 'perhaps'");
   EXPECT_EQ(error_after([&](onnx::ModelProto& m) {
               for (int i = 0; i < 62; ++i) node(m).add_input("");
             }),

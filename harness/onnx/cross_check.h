@@ -14,7 +14,7 @@ struct CrossCheck {
   /// find_operator() knows: then there is no second opinion.
   bool comparable = false;
   /// One line each; empty when both agree. A valid case is accepted, with the same output type and
-  /// shape. A case with latitude may be refused. An invalid case is refused: the library checks
+  /// shape. An implementation-defined case may be refused. An invalid case is refused: the library checks
   /// fewer rules, so that differences there are expected (C6, C7, C16 and others).
   std::vector<std::string> differences;
 };

@@ -292,11 +292,11 @@ void PrintTo(const Tolerated& tolerated, std::ostream* out) {
   *out << tolerated.name;
 }
 
-class LinearLatitude : public ::testing::TestWithParam<Tolerated> {};
+class LinearImplementationDefined : public ::testing::TestWithParam<Tolerated> {};
 
-TEST_P(LinearLatitude, IsComputedAndExplained) {
+TEST_P(LinearImplementationDefined, IsComputedAndExplained) {
   const Classification result = classify(GetParam().test_case);
-  ASSERT_EQ(result.expectation(), Expectation::latitude) << text_of(result);
+  ASSERT_EQ(result.expectation(), Expectation::implementation_defined) << text_of(result);
   ASSERT_NE(result.lowered, nullptr);
   EXPECT_EQ(result.deciding_remark()->rule, GetParam().rule);
   EXPECT_EQ(result.value_is_open, GetParam().value_is_open);
@@ -319,7 +319,7 @@ const Tolerated kTolerated[] = {
     {"zero_scale_of_16_bits", dequantize(19).input(1, zeros(float16)).build(), "D6", false},
 };
 
-INSTANTIATE_TEST_SUITE_P(Rules, LinearLatitude, ::testing::ValuesIn(kTolerated),
+INSTANTIATE_TEST_SUITE_P(Rules, LinearImplementationDefined, ::testing::ValuesIn(kTolerated),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST(LinearVersions, AcceptWhatTheyAllow) {
@@ -348,7 +348,7 @@ TEST(LinearVersions, SetsBeginWithTheReferencesAnswer) {
         const Tensor y = result.lowered->evaluate(RoundingProfile::correctly_rounded);
         ASSERT_EQ(static_cast<std::int64_t>(y.bytes.size()), bytes_for(y.type, 5));
         for (std::int64_t i = 0; i < 5; ++i) {
-          const auto set = result.lowered->admissible_bits(i, reference::Latitude::onnx);
+          const auto set = result.lowered->admissible_bits(i, reference::Wording::onnx);
           ASSERT_TRUE(set.has_value());
           const std::uint64_t bits = raw_bits_at(y.bytes, bits_of(y.type), i);
           const bool is_nan = std::isnan(number_at(y, i));

@@ -30,7 +30,7 @@ std::optional<WindowGeometry> Lowered::windows() const {
 
 Expectation Classification::expectation() const {
   if (!contract.holds()) return Expectation::invalid;
-  return contract.latitude.empty() ? Expectation::valid : Expectation::latitude;
+  return contract.implementation_defined.empty() ? Expectation::valid : Expectation::implementation_defined;
 }
 
 bool Classification::is_judged() const {
@@ -39,16 +39,16 @@ bool Classification::is_judged() const {
 
 const reference::Remark* Classification::deciding_remark() const {
   if (contract.violation) return &*contract.violation;
-  return contract.latitude.empty() ? nullptr : &contract.latitude.front();
+  return contract.implementation_defined.empty() ? nullptr : &contract.implementation_defined.front();
 }
 
 bool Operator::is_named(std::string_view its_domain, std::string_view op_type) const {
   return name == op_type && (its_domain.empty() || its_domain == "ai.onnx");
 }
 
-bool concerns(const HazardInfo& hazard, std::string_view op_type) {
+bool concerns(const CornerCaseInfo& corner_case, std::string_view op_type) {
   const Operator* known = find_operator("", op_type);
-  return known != nullptr && known->hazards.contains(hazard);
+  return known != nullptr && known->corner_cases.contains(corner_case);
 }
 
 std::int64_t Operator::version_at(std::int64_t opset_version) const {

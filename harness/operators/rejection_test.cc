@@ -138,29 +138,29 @@ TEST(Rejection, ReadsLikeASentence) {
             "pads: expected 4 values (2 spatial dims, begin and end), got 3 [rule C8]");
 }
 
-struct Latitude {
+struct ImplementationDefined {
   const char* name;
   Case test_case;
   const char* rule;
   bool value_is_open;
 };
 
-void PrintTo(const Latitude& latitude, std::ostream* out) {
-  *out << latitude.name;
+void PrintTo(const ImplementationDefined& row, std::ostream* out) {
+  *out << row.name;
 }
 
-class LatitudeTest : public ::testing::TestWithParam<Latitude> {};
+class ImplementationDefinedTest : public ::testing::TestWithParam<ImplementationDefined> {};
 
-TEST_P(LatitudeTest, IsComputedAndExplained) {
-  const Latitude& expected = GetParam();
+TEST_P(ImplementationDefinedTest, IsComputedAndExplained) {
+  const ImplementationDefined& expected = GetParam();
   const Classification result = classify(expected.test_case);
-  ASSERT_EQ(result.expectation(), Expectation::latitude);
+  ASSERT_EQ(result.expectation(), Expectation::implementation_defined);
   ASSERT_NE(result.lowered, nullptr);
   EXPECT_EQ(result.deciding_remark()->rule, expected.rule);
   EXPECT_EQ(result.value_is_open, expected.value_is_open);
 }
 
-const Latitude kLatitudes[] = {
+const ImplementationDefined kImplementationDefined[] = {
     {"zero_pads_beside_auto_pad", qlinear().auto_pad("VALID").pads({0, 0, 0, 0}).build(), "C5", false},
     {"no_channels", qlinear().x(make::uint8({1, 0, 4, 4}, {})).w(make::int8({4, 0, 3, 3}, {})).build(), "C10", false},
     {"empty_spatial_dimension", integer().x(make::uint8({1, 2, 0, 4}, {})).pads({2, 0, 2, 0}).build(), "C10", false},
@@ -177,7 +177,7 @@ const Latitude kLatitudes[] = {
      "D3", false},
 };
 
-INSTANTIATE_TEST_SUITE_P(Rules, LatitudeTest, ::testing::ValuesIn(kLatitudes),
+INSTANTIATE_TEST_SUITE_P(Rules, ImplementationDefinedTest, ::testing::ValuesIn(kImplementationDefined),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST(Valid, HasNoRemarks) {

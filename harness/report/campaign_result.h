@@ -81,10 +81,10 @@ struct CampaignTimeline {
 
     bool operator==(const Group&) const = default;
   };
-  /// The first case that reached a hazard, by its index.
+  /// The first case that reached a corner case, by its index.
   struct Reached {
     QC_DESCRIBED();
-    QC_FIELD(std::string, hazard, {}, "id", .pattern = "^[a-z0-9-]+$");
+    QC_FIELD(std::string, corner_case, {}, "id", .pattern = "^[a-z0-9-]+$");
     QC_FIELD(std::uint64_t, first_case, {}, "case", .doc = "Its index: it is in block index / block_cases.");
 
     bool operator==(const Reached&) const = default;
@@ -101,7 +101,8 @@ struct CampaignTimeline {
            .doc = "Blocks [first, first + group_blocks) as far as they are done, ascending.", .min_items = 1,
            .max_items = 256);
   /// By first case, then in the order of their list.
-  QC_FIELD(std::vector<Reached>, hazards, {}, "hazards", .doc = "The first case that reached a hazard, ascending.");
+  QC_FIELD(std::vector<Reached>, corner_cases, {}, "corner_cases",
+           .doc = "The first case that reached a corner case, ascending.");
 
   [[nodiscard]] bool empty() const { return groups.empty(); }
 

@@ -17,9 +17,9 @@ struct Progress {
   // Campaigns fill these too.
   double rate = 0;  ///< cases a second in this run
   std::uint64_t elements = 0;
-  std::uint64_t hazards_reached = 0;
-  std::uint64_t hazards = 0;  ///< that concern the operators met
-  std::string findings = {};  ///< of the last report, by diagnosis; may be empty
+  std::uint64_t corner_cases_reached = 0;
+  std::uint64_t corner_cases = 0;  ///< that concern the operators met
+  std::string findings = {};       ///< of the last report, by diagnosis; may be empty
   std::optional<double> seconds_left = {};
   std::optional<EngineResult> engine = {};  ///< of a campaign that coverage guides
 };

@@ -16,7 +16,7 @@
 #include "harness/core/suite.h"
 #include "harness/core/verdict.h"
 #include "harness/report/campaign_result.h"
-#include "harness/report/hazard_coverage.h"
+#include "harness/report/corner_case_coverage.h"
 
 namespace qconform {
 
@@ -25,7 +25,7 @@ struct StageTimes {
   QC_DESCRIBED(.name = "", .doc = "Wall-clock time by stage.");
   QC_FIELD(double, generate, {}, "generate", .form = Form::seconds);
   QC_FIELD(double, reference, {}, "reference", .form = Form::seconds);
-  /// Ties, hazards reached, outputs that prove nothing: whatever the backend.
+  /// Ties, corner cases reached, outputs that prove nothing: whatever the backend.
   QC_FIELD(double, statistics, {}, "survey", .form = Form::seconds);
   QC_FIELD(double, backend, {}, "backend", .form = Form::seconds);
   QC_FIELD(double, judge, {}, "judge", .form = Form::seconds);
@@ -50,7 +50,7 @@ struct OperatorResult {
   [[nodiscard]] std::uint64_t failing() const;
   /// Failing verdicts that a waiver covers.
   [[nodiscard]] std::uint64_t waived_failing() const;
-  /// Valid cases that the backend tried to compute: right, mistrusted or failing.
+  /// Valid cases that the backend tried to compute: right, vacuous or failing.
   [[nodiscard]] std::uint64_t attempted() const;
   /// Valid cases that the backend attempted or declined.
   [[nodiscard]] std::uint64_t owed() const { return attempted() + count(VerdictKind::unsupported); }
@@ -69,11 +69,11 @@ struct OperatorResult {
            .doc = "Cases whose wrong output a profile pins, bit for bit, by the profile; one may be of several.",
            .presence = Presence::omitted, .def = "counts");
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
-  QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
+  QC_FIELD(Counts, vacuous_reasons, {}, "vacuous_reasons", .def = "counts");
   QC_FIELD(Counts, not_judged_reasons, {}, "not_judged_reasons", .presence = Presence::omitted, .def = "counts");
-  /// By the hazard's id; empty in older reports.
-  QC_FIELD(Counts, hazards, {}, "hazards",
-           .doc = "Cases that the backend computed, right or wrong, by the hazards that they reach.",
+  /// By the corner case's id; empty in older reports.
+  QC_FIELD(Counts, corner_cases, {}, "corner_cases",
+           .doc = "Cases that the backend computed, right or wrong, by the corner cases that they reach.",
            .presence = Presence::late, .def = "counts");
   QC_FIELD(std::uint64_t, exact_ties, {}, "exact_ties",
            .doc = "Elements on a tie between two outputs, in cases that the backend computed.",
@@ -90,15 +90,16 @@ struct RelationResult {
   QC_DESCRIBED(.name = "relation", .doc = "Base cases by what became of one relation.");
   QC_FIELD(std::string, id, {}, "id");
   QC_LINE(describe_derived(archive, "checked", [&self] { return self.checked(); },
-                           {.doc = "held + broken + latitude"}));
+                           {.doc = "held + broken + implementation_defined"}));
   QC_FIELD(std::uint64_t, held, {}, "held");
   QC_FIELD(std::uint64_t, broken, {}, "broken");
-  QC_FIELD(std::uint64_t, latitude, {}, "latitude", .doc = "Answers differ where the specification admits both.");
+  QC_FIELD(std::uint64_t, implementation_defined, {}, "implementation-defined",
+           .doc = "Answers differ where the specification admits both.");
   QC_FIELD(std::uint64_t, refused, {}, "refused", .doc = "The backend refused the base case or one derived from it.");
   QC_FIELD(std::uint64_t, failed, {}, "failed", .doc = "A derived case failed by itself: wrote out of bounds, say.");
   QC_FIELD(std::uint64_t, not_applicable, {}, "not_applicable");
 
-  [[nodiscard]] std::uint64_t checked() const { return held + broken + latitude; }
+  [[nodiscard]] std::uint64_t checked() const { return held + broken + implementation_defined; }
 
   bool operator==(const RelationResult&) const = default;
 };
@@ -457,7 +458,8 @@ struct Finding {
 
 struct SuiteResult {
   static constexpr std::string_view kNotJudged = "not-judged";  ///< of operators that qconform does not know
-  static constexpr std::array<std::string_view, 4> kExpectations{"valid", "latitude", "invalid", kNotJudged};
+  static constexpr std::array<std::string_view, 4> kExpectations{"valid", "implementation-defined", "invalid",
+                                                                 kNotJudged};
 
   QC_DESCRIBED(.name = "suite");
   QC_FIELD(std::string, name, {}, "name");
@@ -530,10 +532,11 @@ struct Report {
       .doc = "What counts as a pass: 1, where it is absent, also a right refusal; 2, a case that was computed right.",
       .presence = Presence::late, .minimum = 1);
   QC_FIELD(std::vector<SuiteResult>, suites, {}, "suites");
-  /// Counts the hazards of every case that has a right answer.
-  QC_FIELD(HazardCoverage, hazards, {}, "hazards",
+  /// Counts the corner cases of every case that has a right answer.
+  QC_FIELD(CornerCaseCoverage, corner_cases, {}, "corner_cases",
            .doc =
-               "Every hazard that concerns the operators of the cases, reached or not (qconform list hazards explains "
+               "Every corner case that concerns the operators of the cases, reached or not (qconform list corner-cases "
+               "explains "
                "each).");
   QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");
   QC_FIELD(std::vector<Finding>, findings, {}, "findings");

@@ -44,8 +44,9 @@ std::optional<Case> random(const Inside& inside, std::uint64_t seed, std::uint64
   return std::nullopt;
 }
 
-// One block of a turn aims for hazards, as in fuzz_case(). Of the others every second one is drawn from the rows of the
-// models, which are the sizes and positions that random draws seldom combine; so is every case that no draw gets to.
+// One block of a turn aims for corner cases, as in fuzz_case(). Of the others every second one is drawn from the rows
+// of the models, which are the sizes and positions that random draws seldom combine; so is every case that no draw gets
+// to.
 Case draw(const Inside& inside, std::uint64_t seed, std::uint64_t turn, std::uint64_t place) {
   const std::uint64_t block = place / kSwarmBlock;
   const std::uint64_t index = turn * kFuzzTurn + place;

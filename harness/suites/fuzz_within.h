@@ -39,9 +39,9 @@ class FuzzWithin {
 inline constexpr std::uint64_t kDirectedWithin = 1000;
 inline constexpr std::uint64_t kRandomWithin = 1000;
 
-/// `contracts`: what is taken of each of sweep::plans(), in their order. Cases that aim for hazards in turn; a hazard
-/// that no draw gets to is given up after a few turns. Depends on seed and contracts alone; names of cases have a
-/// digest of the contracts.
+/// `contracts`: what is taken of each of sweep::plans(), in their order. Cases that aim for corner cases in turn; a
+/// corner case that no draw gets to is given up after a few turns. Depends on seed and contracts alone; names of cases
+/// have a digest of the contracts.
 [[nodiscard]] std::unique_ptr<Suite> directed_within(std::string name, std::vector<sweep::Contract> contracts,
                                                      std::uint64_t seed);
 

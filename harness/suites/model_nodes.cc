@@ -155,7 +155,8 @@ bool is_float16(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
-/// Types beside which a zero point is there for the sake of the form, and other values than 0 are latitude (D3).
+/// Types beside which a zero point is there for the sake of the form, and other values than 0 are
+/// implementation-defined (D3).
 bool has_no_offset(ElementType type) {
   return type == ElementType::int32 || reference::is_float8(element_of(type)) || type == ElementType::float4e2m1;
 }

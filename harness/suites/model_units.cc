@@ -175,8 +175,8 @@ Result<Tensor> drawn(const std::string& name, const ValueFacts& facts, std::int6
   return random_bits(rng, facts.type, *shape);
 }
 
-// Returns the case's latitude for the note; an error says why the case is no test.
-Result<std::string> latitude_of(const Case& test_case) {
+// Returns what is implementation-defined in the case, for the note; an error says why the case is no test.
+Result<std::string> implementation_defined_of(const Case& test_case) {
   if (const auto wired = check_wiring(test_case); !wired) return leave_out("operator: " + wired.error().text());
   const Classification classification = classify(test_case);
   if (const auto& violation = classification.contract.violation) {
@@ -190,9 +190,9 @@ Result<std::string> latitude_of(const Case& test_case) {
     return leave_out(at_fault + violation->text());
   }
   if (classification.value_is_open)
-    return leave_out("latitude: any value is right: " + classification.deciding_remark()->text());
+    return leave_out("implementation-defined: any value is right: " + classification.deciding_remark()->text());
   std::string note;
-  for (const reference::Remark& remark : classification.contract.latitude) {
+  for (const reference::Remark& remark : classification.contract.implementation_defined) {
     note += (note.empty() ? "" : "; ") + remark.text();
   }
   return note;
@@ -266,9 +266,9 @@ Result<std::variant<Case, SkippedNode>> case_from_unit(const onnx::ModelProto& m
     if (value != computed.end()) result.recorded_outputs.push_back(value->second);
   }
   if (result.recorded_outputs.size() != result.outputs.size()) result.recorded_outputs.clear();
-  auto latitude = latitude_of(result);
-  if (!latitude) return Answer(SkippedNode{latitude.error().message});
-  result.note = std::move(*latitude);
+  auto implementation_defined = implementation_defined_of(result);
+  if (!implementation_defined) return Answer(SkippedNode{implementation_defined.error().message});
+  result.note = std::move(*implementation_defined);
   return Answer(std::move(result));
 }
 

@@ -41,8 +41,8 @@ struct ModelUnit {
 [[nodiscard]] std::set<std::string> values_around(const std::vector<ModelUnit>& units);
 
 /// The case: constants come from the model, what is fed and the recorded outputs from `computed`. Quantized data that
-/// it does not hold are drawn from `rng`; the note states the case's latitude. Skipped: other data, tensors above
-/// `max_elements`, and what is out of contract or not judged, or where any value is right.
+/// it does not hold are drawn from `rng`; the note states what is implementation-defined. Skipped: other data, tensors
+/// above `max_elements`, and what is out of contract or not judged, or where any value is right.
 [[nodiscard]] Result<std::variant<Case, SkippedNode>> case_from_unit(const onnx::ModelProto& model,
                                                                      const ModelUnit& unit, const GraphScope& scope,
                                                                      const ExternalFolder& external,

@@ -43,7 +43,7 @@ Case random_case(std::uint64_t seed, std::uint64_t index) {
 
 namespace {
 
-// One block in eight aims for hazards: enough for each of them within a second, while most cases go
+// One block in eight aims for corner cases: enough for each of them within a second, while most cases go
 // where nobody aimed, which also are the cheaper ones. The first does, so that a short run has them too.
 constexpr std::uint64_t kBlocksPerTurn = 8;
 

@@ -40,7 +40,7 @@ constexpr std::array kSuites{
               "are named and are no kernels of qconform"},
     SuiteInfo{"sizes",
               "each extent alone across the sizes at which kernels change their way, to 512; --seed chooses the rest"},
-    SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
+    SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other corner cases; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
     SuiteInfo{
         "graphs",

@@ -177,8 +177,8 @@ inline rc::Gen<Case> any_case() {
       const auto outputs = *rc::gen::inRange<std::size_t>(0, 3);
       for (std::size_t i = 0; i < outputs; ++i) defect.outputs.push_back(*arbitrary_tensor());
     }
-    result.expectation =
-        *rc::gen::element(Expectation::unstated, Expectation::valid, Expectation::latitude, Expectation::invalid);
+    result.expectation = *rc::gen::element(Expectation::unstated, Expectation::valid,
+                                           Expectation::implementation_defined, Expectation::invalid);
     result.rules = *rc::gen::container<std::vector<std::string>>(arbitrary_name({"C1", "C17", "D7"}));
     result.tags = *rc::gen::container<std::vector<std::string>>(arbitrary_name({"ties", "padding"}));
     result.note = *arbitrary_text();

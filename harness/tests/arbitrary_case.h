@@ -1,5 +1,5 @@
 // Arbitrary valid cases for property tests: random ones of every operator, and ones directed at a
-// hazard. They shrink as failing cases of backends do, by the reductions of harness/engine/shrink, so that a
+// corner case. They shrink as failing cases of backends do, by the reductions of harness/engine/shrink, so that a
 // counterexample is a small valid case too.
 #pragma once
 

@@ -95,15 +95,15 @@ void make_consistent(BackendResult& backend) {
   if (backend.relations.empty()) backend.failed_bases = 0;
 }
 
-HazardCoverage arbitrary_coverage() {
-  HazardCoverage result;
+CornerCaseCoverage arbitrary_coverage() {
+  CornerCaseCoverage result;
   for (const std::string_view op_type : operator_names()) {
     if (!coin()) continue;
     result.note(std::string(op_type));
-    for (const HazardInfo& info : hazards()) {
+    for (const CornerCaseInfo& info : corner_cases()) {
       if (!concerns(info, op_type) || !coin()) continue;
-      HazardCoverage::Totals totals{};
-      totals[static_cast<std::size_t>(info.hazard)] = {1 + count(), 1 + count()};
+      CornerCaseCoverage::Totals totals{};
+      totals[static_cast<std::size_t>(info.corner_case)] = {1 + count(), 1 + count()};
       result.add(std::string(op_type), coin() ? "uint8 int8 uint8" : "int8", totals);
     }
   }
@@ -123,7 +123,8 @@ void make_consistent(CampaignResult& campaign) {
     next += 1 + count();
     group.first = next * timeline.group_blocks;
   }
-  for (CampaignTimeline::Reached& reached : timeline.hazards) reached.hazard = hazards()[below(kHazards)].id;
+  for (CampaignTimeline::Reached& reached : timeline.corner_cases)
+    reached.corner_case = corner_cases()[below(kCornerCases)].id;
 }
 
 CaseResult::OfBackend arbitrary_outcome(const ArbitraryArchive& archive) {
@@ -153,7 +154,7 @@ Report arbitrary_report(Texts texts) {
   ArbitraryArchive archive(texts);
   Report report;
   describe(archive, report, FieldRule{});
-  report.hazards = arbitrary_coverage();
+  report.corner_cases = arbitrary_coverage();
   for (BackendResult& backend : report.backends) make_consistent(backend);
   for (Finding& finding : report.findings) make_consistent(finding);
   if (report.campaign) make_consistent(*report.campaign);

@@ -55,12 +55,12 @@ TEST(Counting, ReportsHalfOfTheCasesAsComputed) {
               ContainsRegex("conforms: .* on DequantizeLinear \\([0-9]+ of [0-9,]+ valid cases computed"));
 }
 
-TEST(Counting, HazardsAreThoseOfComputedCases) {
+TEST(Counting, CornerCasesAreThoseOfComputedCases) {
   const ProgramResult none = judged(kPlugins + "declines.so", "all", "--verbose");
-  EXPECT_THAT(none.output, AllOf(HasSubstr("hazards in computed cases 0 of"),
-                                 HasSubstr("0 on an exact tie, 0 near one"), Not(HasSubstr("hazards reached 5"))));
+  EXPECT_THAT(none.output, AllOf(HasSubstr("corner cases in computed cases 0 of"),
+                                 HasSubstr("0 on an exact tie, 0 near one"), Not(HasSubstr("corner cases reached 5"))));
   const ProgramResult some = judged(kPlugins + "dequantize.so", "", "--verbose");
-  EXPECT_THAT(some.output, ContainsRegex("hazards in computed cases [1-9][0-9]? of"));
+  EXPECT_THAT(some.output, ContainsRegex("corner cases in computed cases [1-9][0-9]? of"));
 }
 
 // The reference refuses what is out of contract; here it is not asked to.

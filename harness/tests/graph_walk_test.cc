@@ -52,9 +52,9 @@ class Graphs {
     switch (rng.below(4)) {
       case 0: return listed_[rng.below(static_cast<std::uint32_t>(listed_.size()))];
       case 1: {
-        const auto& hazard = hazards()[rng.below(static_cast<std::uint32_t>(hazards().size()))];
-        if (!graph_operator().hazards.contains(hazard)) return drawn(rng);
-        return graph_family().draw_for(rng, graph_operator(), hazard.hazard, {});
+        const auto& corner_case = corner_cases()[rng.below(static_cast<std::uint32_t>(corner_cases().size()))];
+        if (!graph_operator().corner_cases.contains(corner_case)) return drawn(rng);
+        return graph_family().draw_for(rng, graph_operator(), corner_case.corner_case, {});
       }
       default: return graph_case(rng.next(), rng.next());
     }

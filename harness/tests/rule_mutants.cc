@@ -39,7 +39,7 @@ RuleMutant value(const char* rule, const char* name, void (*replace)(Stages&)) {
           }};
 }
 
-// Refusals and latitude: the lane that follows without the rule is not the vector's.
+// Refusals, and what is implementation-defined: the expectation that follows without the rule is not the vector's.
 
 bool differs(const Vector& vector, Expectation mutated) {
   return vector.test_case.expectation != mutated;
@@ -52,24 +52,24 @@ RuleMutant violation_dropped(const char* rule) {
           }};
 }
 
-bool has_latitude(const Vector& vector, const std::string& rule) {
+bool has_implementation_defined(const Vector& vector, const std::string& rule) {
   const reference::Contract& contract = vector.expected.classification.contract;
-  return contract.holds() && std::any_of(contract.latitude.begin(), contract.latitude.end(),
+  return contract.holds() && std::any_of(contract.implementation_defined.begin(), contract.implementation_defined.end(),
                                          [&](const reference::Remark& remark) { return remark.rule == rule; });
 }
 
-RuleMutant latitude_dropped(const char* rule) {
-  return {rule, "latitude dropped", [rule](const Vector& v) {
-            const auto& latitude = v.expected.classification.contract.latitude;
-            const bool alone = std::all_of(latitude.begin(), latitude.end(),
+RuleMutant implementation_defined_dropped(const char* rule) {
+  return {rule, "implementation-defined dropped", [rule](const Vector& v) {
+            const auto& implementation_defined = v.expected.classification.contract.implementation_defined;
+            const bool alone = std::all_of(implementation_defined.begin(), implementation_defined.end(),
                                            [&](const reference::Remark& remark) { return remark.rule == rule; });
-            return has_latitude(v, rule) && alone && differs(v, Expectation::valid);
+            return has_implementation_defined(v, rule) && alone && differs(v, Expectation::valid);
           }};
 }
 
-RuleMutant latitude_refused(const char* rule) {
-  return {rule, "latitude refused",
-          [rule](const Vector& v) { return has_latitude(v, rule) && differs(v, Expectation::invalid); }};
+RuleMutant implementation_defined_refused(const char* rule) {
+  return {rule, "implementation-defined refused",
+          [rule](const Vector& v) { return has_implementation_defined(v, rule) && differs(v, Expectation::invalid); }};
 }
 
 // This mutant refuses cases that the rule declares valid.
@@ -153,7 +153,7 @@ RuleMutant narrowed(const char* rule) {
             const auto& lowered = v.expected.classification.lowered;
             if (!lowered || !v.modelled || !v.expected.output) return false;
             for (std::int64_t i = 0; i < v.expected.output->elements(); ++i) {
-              const auto bits = lowered->admissible_bits(i, reference::Latitude::onnx);
+              const auto bits = lowered->admissible_bits(i, reference::Wording::onnx);
               if (bits && bits->is_open() && std::string_view(bits->rule()) == rule) return true;
             }
             return false;
@@ -233,20 +233,20 @@ std::vector<RuleMutant> convolution_mutants() {
       defect("C4", "autopad-nc-dims"),
       defect("C4", "autopad-valid-as-same"),
       violation_dropped("C5"),
-      latitude_dropped("C5"),
-      latitude_refused("C5"),
+      implementation_defined_dropped("C5"),
+      implementation_defined_refused("C5"),
       violation_dropped("C6"),
       violation_dropped("C7"),
       violation_dropped("C8"),
       defect("C9", "no-valid-tap"),
       refused("C9", "pads as wide as the window", of_convolution<has_wide_pads>),
-      latitude_dropped("C10"),
-      latitude_refused("C10"),
+      implementation_defined_dropped("C10"),
+      implementation_defined_refused("C10"),
       refused("C10", "N = 0 or M = 0", of_convolution<has_no_images_or_channels>),
       violation_dropped("C11"),
       refused("C11", "one element in a shape", of_convolution<has_shaped_scalars>),
-      latitude_dropped("C12"),
-      latitude_refused("C12"),
+      implementation_defined_dropped("C12"),
+      implementation_defined_refused("C12"),
       defect("C13", "w-zp-first-channel"),
       defect("C13", "w-zp-group-local"),
       refused("C13", "w_zero_point that differs between channels", of_convolution<has_differing_zero_points>),
@@ -273,8 +273,8 @@ std::vector<RuleMutant> sum_mutants() {
       defect("C19", "truncate", {"QLinearConv"}),
       defect("C19", "zp-before-round", {"QLinearConv"}),
       defect("C20", "bias-not-rescaled"),
-      latitude_dropped("C21"),
-      latitude_refused("C21"),
+      implementation_defined_dropped("C21"),
+      implementation_defined_refused("C21"),
       value("C21", "the formula without the scales' signs", ignore_signs_of_scales),
       set_exchanged("E", "F_5 in its place", Profile::conformance, Profile::correctly_rounded),
       tier_narrowed("F_5", Tier::float32, Tier::exact, "scale-associate-right"),
@@ -289,21 +289,21 @@ std::vector<RuleMutant> linear_mutants() {
       defect("D1", "dq-expanded"),
       defect("D1", "zp-sub-wraps-8bit", {"DequantizeLinear"}),
       narrowed("D2"),
-      latitude_dropped("D3"),
-      latitude_refused("D3"),
+      implementation_defined_dropped("D3"),
+      implementation_defined_refused("D3"),
       narrowed("D3"),
       narrowed("D4"),
       value("D5", "zeros lose their sign", lose_signs_of_zeros),
       narrowed("D5"),
       narrowed("D6"),
-      latitude_dropped("D6"),
-      latitude_refused("D6"),
+      implementation_defined_dropped("D6"),
+      implementation_defined_refused("D6"),
       defect("D7", "axis-ignored"),
       defect("D7", "neg-axis"),
       defect("D7", "blocked-interleave"),
       violation_dropped("D7"),
-      latitude_dropped("D7"),
-      latitude_refused("D7"),
+      implementation_defined_dropped("D7"),
+      implementation_defined_refused("D7"),
       refused("D7", "one scale in a shape", has_shaped_scale_of_tensor),
       refused("D8", "rank-0 and empty tensors", is_linear_scalar_or_empty),
       defect("Q1", "reciprocal", {"QuantizeLinear"}),
@@ -314,10 +314,10 @@ std::vector<RuleMutant> linear_mutants() {
       defect("Q4", "int32-before-clamp", {"QuantizeLinear"}),
       narrowed("Q5"),
       narrowed("Q6"),
-      latitude_dropped("Q6"),
+      implementation_defined_dropped("Q6"),
       violation_dropped("Q7"),
       narrowed("Q8"),
-      latitude_dropped("Q8"),
+      implementation_defined_dropped("Q8"),
       violation_dropped("signature"),
   };
 }

@@ -22,7 +22,7 @@ struct Vector {
 struct RuleMutant {
   std::string rule;  ///< rule of docs/numerics.md, or a tier
   std::string name;
-  /// Whether the vector contradicts the broken rule: what it records, or the lane that it says it is in.
+  /// Whether the vector contradicts the broken rule: what it records, or the expectation that it states.
   std::function<bool(const Vector&)> notices;
 };
 

@@ -19,7 +19,7 @@
 namespace qconform::testing {
 namespace {
 
-// Descriptions that their rules refuse: they never become a case, and have a lane all the same.
+// Descriptions that their rules refuse: they never become a case, and state an expectation all the same.
 void add_refused_descriptions(std::vector<Vector>& vectors) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus_folder())) {
     if (!entry.path().string().ends_with(".dml.json")) continue;

@@ -43,12 +43,12 @@ Json facts_of(const Case& test_case) {
           {"index", test_case.provenance.index},
           {"digest", fmt::format("{:016x}", digest_of(test_case))},
           {"note", test_case.note},
-          {"expectation", name_of(test_case.expectation)},
+          {"stated", name_of(test_case.expectation)},
           {"rules", test_case.rules},
           {"tags", test_case.tags},
           {"inputs", fed_names(test_case)},
           {"outputs", output_names(test_case)},
-          {"lane", name_of(classification.expectation())},
+          {"expectation", name_of(classification.expectation())},
           {"remark", remark_of(classification)}};
 }
 

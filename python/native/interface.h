@@ -60,9 +60,9 @@ QCONFORM_API int32_t qconform_case_from_model(qconform_bytes model, const qconfo
 QCONFORM_API int32_t qconform_case_from_json(qconform_bytes text, qconform_case** result, qconform_buffer* error);
 QCONFORM_API void qconform_release_case(qconform_case* handle);
 
-/* {"id", "operator", "summary", "source", "seed", "index", "digest", "note", "expectation", "rules", "tags", "inputs":
- * [names of what is fed], "outputs": [names], "lane", "remark": {"field", "rule", "text"} or null}. The expectation is
- * what the source states, the lane what the rules say: valid, latitude or invalid. */
+/* {"id", "operator", "summary", "source", "seed", "index", "digest", "note", "stated", "rules", "tags", "inputs":
+ * [names of what is fed], "outputs": [names], "expectation", "remark": {"field", "rule", "text"} or null}. The rules
+ * give the expectation: valid, implementation-defined or invalid; "stated" is what the source of the case expects. */
 QCONFORM_API int32_t qconform_case_facts(qconform_case* handle, qconform_buffer* facts, qconform_buffer* error);
 QCONFORM_API int32_t qconform_case_json(qconform_case* handle, qconform_buffer* text, qconform_buffer* error);
 /* A ModelProto that holds everything: the form that files have, lossless. */

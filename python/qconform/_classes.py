@@ -24,7 +24,7 @@ def classes_of(operators: str, rules: Iterable[str], tags: Iterable[str], source
     operator = nodes[0]
     found = list(rules)
     if not found and source == "directed":
-        found = list(tags)  # the hazard that it aims for
+        found = list(tags)  # the corner case that it aims for
     if not found:
         found = [_feature(tag) for tag in tags if "=" in tag and not tag.startswith("operator=")]
     return [f"{operator} {name}" for name in dict.fromkeys(found)] or [f"{operator} {_base(source)}"]

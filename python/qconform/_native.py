@@ -168,7 +168,7 @@ class CaseHandle(_Handle):
         return cls(result.value)
 
     def facts(self) -> dict[str, Any]:
-        """What the case says of itself, and its lane."""
+        """What the case says of itself, and what the rules expect of it."""
         facts: dict[str, Any] = _json_from("case_facts", self._address)
         return facts
 

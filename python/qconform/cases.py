@@ -64,9 +64,9 @@ class Case:
         return str(self._fact("summary"))
 
     @property
-    def lane(self) -> str:
-        """What the rules ask for: "valid" must be computed, "latitude" may be refused, "invalid" must be refused."""
-        return str(self._fact("lane"))
+    def expectation(self) -> str:
+        """What the rules ask for: "valid" must be computed, "implementation-defined" may be refused, "invalid" must be."""
+        return str(self._fact("expectation"))
 
     @property
     def remark(self) -> str:
@@ -75,13 +75,13 @@ class Case:
         return "" if remark is None else str(remark["text"])
 
     @property
-    def expectation(self) -> str:
-        """What its source states: one of the lanes, or "unstated"."""
-        return str(self._fact("expectation"))
+    def stated(self) -> str:
+        """What its source expects: as `expectation`, or "unstated"."""
+        return str(self._fact("stated"))
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Ids of the rules that it is about, and of the one that decided its lane."""
+        """Ids of the rules that it is about, and of the one that decided its expectation."""
         stated = list(self._fact("rules"))
         remark = self._fact("remark")
         return tuple(dict.fromkeys(stated + ([] if remark is None else [remark["rule"]])))

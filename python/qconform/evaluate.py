@@ -50,12 +50,12 @@ class Verdict:
 
     case: str
     operator: str
-    #: what the rules ask for: "valid", "latitude", "invalid"
+    #: what the rules ask for: "valid", "implementation-defined", "invalid"
     expectation: str
     #: what decided that, where it is not valid
     remark: str
     backend: str
-    #: "pass", "wrong", "bad-shape", "not-rejected", ...; "mistrusted" is right, but proves nothing
+    #: "pass", "wrong", "bad-shape", "not-rejected", ...; "vacuous" is right, but proves nothing
     verdict: str
     detail: str
     #: id of the rule that a failure is about, where one is known

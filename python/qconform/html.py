@@ -22,7 +22,7 @@ _COLUMNS = {
     "refused": ("refused",),
     "declined": ("unsupported",),
     "not asked": ("not-asked",),
-    "mistrusted": ("mistrusted",),
+    "vacuous": ("vacuous",),
     "not judged": ("not-judged",),
 }
 

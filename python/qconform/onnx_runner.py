@@ -56,7 +56,7 @@ class Admissible:
             raise Error(
                 "expected the format qconform-admissible, version 1", field=str(file), value=str(stated.get("format"))
             )
-        #: "valid", "latitude", "invalid"
+        #: "valid", "implementation-defined", "invalid"
         self.expectation: str = stated["expectation"]
         self.outputs: list[Mapping[str, Any]] = stated["outputs"]
 

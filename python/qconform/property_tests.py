@@ -109,7 +109,7 @@ def failure_of(report: Report, seed: int) -> str:
         for operator, result in backend.operators.items()
         for reason, count in [
             *result.unsupported_reasons.items(),
-            *result.mistrusted_reasons.items(),
+            *result.vacuous_reasons.items(),
             *result.not_judged_reasons.items(),
         ]
     ]

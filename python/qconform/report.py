@@ -11,7 +11,7 @@ from typing import Any, Optional
 from qconform import html
 
 #: Verdicts that mean that a backend did what is right, as far as it could be seen.
-RIGHT = frozenset({"mistrusted", "pass", "refused"})
+RIGHT = frozenset({"vacuous", "pass", "refused"})
 #: Verdicts that mean that a backend does not conform.
 FAILING = frozenset(
     {
@@ -163,7 +163,7 @@ class OperatorResult:
     wrong_elements: int
     #: why valid cases were declined, and outputs prove nothing: cases by reason
     unsupported_reasons: Mapping[str, int]
-    mistrusted_reasons: Mapping[str, int]
+    vacuous_reasons: Mapping[str, int]
     not_judged_reasons: Mapping[str, int]
     #: failing cases in none of the findings: their cause was not determined
     undetermined: int = 0
@@ -407,7 +407,7 @@ def _operator(entry: Mapping[str, Any]) -> OperatorResult:
         elements=entry["elements"],
         wrong_elements=entry["wrong_elements"],
         unsupported_reasons=entry["unsupported_reasons"],
-        mistrusted_reasons=entry["mistrusted_reasons"],
+        vacuous_reasons=entry["vacuous_reasons"],
         not_judged_reasons=entry.get("not_judged_reasons", {}),
         undetermined=entry.get("undetermined", 0),
     )

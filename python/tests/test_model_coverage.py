@@ -10,7 +10,7 @@ import quantized_models
 
 from qconform import _program, report
 
-NOT_JUDGED = {"mistrusted", "unsupported", "refused", "not-asked", "crashed", "timed-out", "exited", "out-of-memory",
+NOT_JUDGED = {"vacuous", "unsupported", "refused", "not-asked", "crashed", "timed-out", "exited", "out-of-memory",
               "refused-here", "broken-interface", "threw", "not-judged"}  # fmt: skip
 BACKENDS = ["scalar", "interpreter", "defect:pair-sat-i16"]
 

@@ -108,7 +108,7 @@ NO_REFUSALS = [
 
 @pytest.mark.parametrize(("function", "reason"), NO_REFUSALS)
 def test_what_is_no_answer_refuses_no_case(function, reason, small_suite):
-    case = next(case for case in qconform.cases(str(small_suite)) if case.lane == "invalid")
+    case = next(case for case in qconform.cases(str(small_suite)) if case.expectation == "invalid")
     found = qconform.replay(forked(function), case)
     assert found.verdict == "exited", str(found)
     assert reason in found.log

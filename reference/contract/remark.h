@@ -23,8 +23,8 @@ struct Remark {
 /// Collects the remarks on one description. The first violation wins: later checks may rely on what
 /// the earlier ones established, so checking stops there.
 struct Contract {
-  std::optional<Remark> violation;  ///< out of contract: a clear error is required (lane REJ)
-  std::vector<Remark> latitude;     ///< the right value or a clean error are both right (lane TOL)
+  std::optional<Remark> violation;             ///< out of contract: a clear error is required
+  std::vector<Remark> implementation_defined;  ///< the right value or a clean error are both right
 
   [[nodiscard]] bool holds() const { return !violation.has_value(); }
 
@@ -34,7 +34,7 @@ struct Contract {
     return false;
   }
   void allow(std::string rule, std::string field, std::string message) {
-    latitude.push_back(Remark{std::move(rule), std::move(field), std::move(message)});
+    implementation_defined.push_back(Remark{std::move(rule), std::move(field), std::move(message)});
   }
 };
 

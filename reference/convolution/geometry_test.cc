@@ -51,7 +51,7 @@ void expect_axis(const AxisCase& c) {
   if (!c.pads.empty()) attributes.pads = c.pads;
   const Resolved r = resolve({1, 1, c.input}, {1, 1, c.kernel}, attributes);
   ASSERT_TRUE(r.geometry.has_value()) << r.violation();
-  EXPECT_TRUE(r.contract.latitude.empty());
+  EXPECT_TRUE(r.contract.implementation_defined.empty());
   const SpatialAxis& axis = r.geometry->axes.at(0);
   EXPECT_EQ(axis.output, c.output);
   EXPECT_EQ(axis.pad_begin, c.pad_begin);
@@ -113,35 +113,35 @@ TEST(Geometry, EmptyBatchOrOutputChannelsGiveAnEmptyOutput) {
   const Resolved batch = resolve({0, 1, 4}, {2, 1, 3}, {});
   ASSERT_TRUE(batch.geometry.has_value());
   EXPECT_EQ(batch.geometry->output_shape(), (Shape{0, 2, 2}));
-  EXPECT_TRUE(batch.contract.latitude.empty());
+  EXPECT_TRUE(batch.contract.implementation_defined.empty());
   const Resolved channels = resolve({1, 1, 4}, {0, 1, 3}, {});
   ASSERT_TRUE(channels.geometry.has_value());
   EXPECT_EQ(channels.geometry->output_shape(), (Shape{1, 0, 2}));
-  EXPECT_TRUE(channels.contract.latitude.empty());
+  EXPECT_TRUE(channels.contract.implementation_defined.empty());
 }
 
-struct LatitudeCase {
+struct RemarkCase {
   Shape x, w;
   ConvolutionAttributes attributes;
   std::string text;
 };
 
-TEST(Geometry, NotesLatitude) {
+TEST(Geometry, NotesWhatIsImplementationDefined) {
   ConvolutionAttributes same_with_pads = with_auto_pad("SAME_UPPER");
   same_with_pads.pads = {0, 0};
   ConvolutionAttributes padded;
   padded.pads = {1, 1};
-  const LatitudeCase cases[] = {
+  const RemarkCase cases[] = {
       {{1, 1, 4}, {1, 1, 3}, same_with_pads, "pads: all zero beside auto_pad SAME_UPPER [rule C5]"},
       {{1, 0, 4}, {1, 0, 3}, {}, "x: no input channels: every output is the bias [rule C10]"},
       {{1, 1, 0}, {1, 1, 2}, padded, "x: spatial dimension 0 is empty [rule C10]"},
       {{1, 1, 4}, {1, 1, 0}, {}, "w: kernel dimension 0 is empty [rule C10]"},
   };
-  for (const LatitudeCase& c : cases) {
+  for (const RemarkCase& c : cases) {
     const Resolved r = resolve(c.x, c.w, c.attributes);
     EXPECT_TRUE(r.geometry.has_value()) << r.violation();
-    ASSERT_EQ(r.contract.latitude.size(), 1U) << c.text;
-    EXPECT_EQ(r.contract.latitude[0].text(), c.text);
+    ASSERT_EQ(r.contract.implementation_defined.size(), 1U) << c.text;
+    EXPECT_EQ(r.contract.implementation_defined[0].text(), c.text);
   }
 }
 

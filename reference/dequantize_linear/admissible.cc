@@ -37,7 +37,7 @@ void admit_products(const DequantizeLinear& node, double difference, double scal
 }  // namespace
 
 AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
-                                     Latitude latitude) {
+                                     Wording wording) {
   AdmissibleBits result(node.y_type);
   const double x = value_of(node.x_type, x_bits);
   const double scale = node.x_scale[parameter];
@@ -54,7 +54,7 @@ AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t
   if (zero_point == 0 && std::signbit(zero_point) && x == 0) result.admit_either_zero("D5");
   // The text gives x = zero point no sign: IEEE's product is -0, and an arithmetic without -0 gives +0.
   if (difference == 0 && scale < 0) result.admit_either_zero("D5");
-  if (latitude != Latitude::directml) return result;
+  if (wording != Wording::directml) return result;
   if (node.x_type == Element::int32 && zero_point != 0) {
     const FloatFormat& float32 = float_format(Element::float32);
     const double in_float = rounded_to(float32, rounded_to(float32, x) - rounded_to(float32, zero_point));

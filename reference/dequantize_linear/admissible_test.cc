@@ -133,7 +133,7 @@ TEST(AdmissibleDequantize, IsWhatTheRulesList) {
         const double zero_point = random_zero_point(random, type);
         if (a.y == kF16 && std::fabs((x - zero_point) * scale) > 60000) continue;
         const DequantizeLinear node = node_of(a, type, scale, zero_point);
-        const AdmissibleBits got = admissible_dequantize(node, x_bits, 0, Latitude::onnx);
+        const AdmissibleBits got = admissible_dequantize(node, x_bits, 0, Wording::onnx);
         const std::set<std::uint64_t> expected = expected_members(a, x - zero_point, scale);
         const std::set<std::uint64_t> listed = members(got);
         ASSERT_TRUE(std::includes(listed.begin(), listed.end(), expected.begin(), expected.end())) << a.what;
@@ -159,8 +159,8 @@ TEST(AdmissibleDequantize, IsWhatTheRulesList) {
 const Arithmetic kPlain{"", 23, {}, kF32, kF32, {}, ""};
 
 AdmissibleBits set_for(Element type, std::uint64_t x_bits, double scale, double zero_point = 0,
-                       Latitude latitude = Latitude::onnx) {
-  return admissible_dequantize(node_of(kPlain, type, scale, zero_point), x_bits, 0, latitude);
+                       Wording wording = Wording::onnx) {
+  return admissible_dequantize(node_of(kPlain, type, scale, zero_point), x_bits, 0, wording);
 }
 
 std::uint64_t bits(float value) {
@@ -173,7 +173,7 @@ TEST(AdmissibleDequantize, AProductMayGoThroughFloat32BeforeVersion23) {
     DequantizeLinear node = node_of(kPlain, Element::uint16, 0x1.C18p-5, 0);
     node.scale_type = node.y_type = kF16;
     node.version = version;
-    return members(admissible_dequantize(node, 31957, 0, Latitude::onnx));
+    return members(admissible_dequantize(node, 31957, 0, Wording::onnx));
   };
   constexpr std::uint64_t k1753 = 0x66D9;
   EXPECT_EQ(set_at(21), (std::set<std::uint64_t>{k1753, k1753 + 1}));
@@ -191,7 +191,7 @@ TEST(AdmissibleDequantize, ZerosHaveTheSignOfTheProduct) {
   EXPECT_EQ(members(set_for(Element::float8e4m3fn, 0x80, 0.5)), std::set{bits(-0.0F)}) << "float8 keeps its sign";
   EXPECT_EQ(members(set_for(Element::int8, 3, 0)), std::set{bits(0.0F)}) << "D6";
   EXPECT_EQ(members(set_for(Element::int8, 0xFD, 0)), std::set{bits(-0.0F)}) << "D6";
-  const AdmissibleBits directml = set_for(Element::uint8, 7, 0.5, 7, Latitude::directml);
+  const AdmissibleBits directml = set_for(Element::uint8, 7, 0.5, 7, Wording::directml);
   EXPECT_TRUE(directml.contains(bits(0.0F)) && directml.contains(bits(-0.0F)));
 }
 
@@ -251,7 +251,7 @@ TEST(AdmissibleDequantize, AZeroPointOfFloat8Counts) {
 TEST(AdmissibleDequantize, ADifferenceOfFloat8MayNotFitFloat32) {
   constexpr std::uint64_t kLargest = 0x7B;  // the largest number of e5m2
   const DequantizeLinear node = node_of(kPlain, Element::float8e5m2, static_cast<double>(0.1F), 0x1p-16);
-  const AdmissibleBits set = admissible_dequantize(node, kLargest, 0, Latitude::onnx);
+  const AdmissibleBits set = admissible_dequantize(node, kLargest, 0, Wording::onnx);
   EXPECT_EQ(set.members().front(), reference_output(node, kLargest));
   EXPECT_TRUE(set.contains(bits(oracle::rn32(exact(57344 - 0x1p-16) * exact(static_cast<double>(0.1F))))));
   EXPECT_TRUE(set.contains(bits(57344 * 0.1F)));
@@ -259,7 +259,7 @@ TEST(AdmissibleDequantize, ADifferenceOfFloat8MayNotFitFloat32) {
 
 TEST(AdmissibleDequantize, DirectmlSubtractsInIntegersOrInFloats) {
   // 2^24 + 1 and 1: 2^24 in integers, RN32(2^24 - 1) in floats.
-  const AdmissibleBits set = set_for(Element::int32, (1U << 24) + 1, 1, 1, Latitude::directml);
+  const AdmissibleBits set = set_for(Element::int32, (1U << 24) + 1, 1, 1, Wording::directml);
   EXPECT_EQ(members(set), (std::set{bits(0x1p24F), bits(0x1p24F - 1)}));
   EXPECT_EQ(reference_output(node_of(kPlain, Element::int32, 1, 1), (1U << 24) + 1), bits(0x1p24F));
   EXPECT_EQ(members(set_for(Element::int32, (1U << 24) + 1, 1, 1)), std::set{bits(0x1p24F)});
@@ -269,8 +269,8 @@ TEST(AdmissibleDequantize, DirectmlSubtractsInIntegersOrInFloats) {
 TEST(AdmissibleDequantize, AScaleThatTheOutputCannotHoldLeavesZeroZero) {
   DequantizeLinear node = node_of(kPlain, Element::int8, 1e6, 0);
   node.y_type = kF16;
-  EXPECT_EQ(members(admissible_dequantize(node, 0, 0, Latitude::onnx)), std::set<std::uint64_t>{0});
-  EXPECT_EQ(members(admissible_dequantize(node, 1, 0, Latitude::onnx)), std::set<std::uint64_t>{0x7C00});
+  EXPECT_EQ(members(admissible_dequantize(node, 0, 0, Wording::onnx)), std::set<std::uint64_t>{0});
+  EXPECT_EQ(members(admissible_dequantize(node, 1, 0, Wording::onnx)), std::set<std::uint64_t>{0x7C00});
 }
 
 // x [1, 5] uint4 in blocks of 2.

@@ -52,13 +52,13 @@ Dequantize dequantize(Element type, std::int64_t elements, double scale, double 
 }
 
 // Q(alpha * DQ(a) . DQ(b) + beta * DQ(c)). Values 3, 4 and 5 are the operands of the sum, which is 6; 7 is y.
-Program gemm(Random& random, Sizes s, bool on_lane, bool has_factors) {
-  const double sa = draw_scale(random, on_lane);
-  const double sb = draw_scale(random, on_lane);
+Program gemm(Random& random, Sizes s, bool is_exact, bool has_factors) {
+  const double sa = draw_scale(random, is_exact);
+  const double sb = draw_scale(random, is_exact);
   const double sc = static_cast<double>(static_cast<float>(sa) * static_cast<float>(sb));
-  const double alpha = has_factors ? draw_scale(random, on_lane) : 1;
-  const double beta = has_factors ? -draw_scale(random, on_lane) : 1;
-  const double sy = std::ldexp(draw_scale(random, on_lane), 4);
+  const double alpha = has_factors ? draw_scale(random, is_exact) : 1;
+  const double beta = has_factors ? -draw_scale(random, is_exact) : 1;
+  const double sy = std::ldexp(draw_scale(random, is_exact), 4);
   Program p;
   p.values = {{Element::uint8, {s.m, s.k}, draw_list(random, s.m * s.k, 0, 255)},
               {Element::int8, {s.k, s.n}, draw_list(random, s.k * s.n, -128, 127)},
@@ -79,7 +79,7 @@ Program gemm(Random& random, Sizes s, bool on_lane, bool has_factors) {
              {std::move(sum), {3, 4, 5}, 6},
              {quantize, {6}, 7}};
   p.outputs = {7};
-  p.may_be_exact = on_lane;
+  p.may_be_exact = is_exact;
   return p;
 }
 
@@ -132,7 +132,7 @@ TEST(GraphBalls, RadiiAreThoseOfTheProof) {
     const Sizes sizes{1, draw(random, 1, 3), draw(random, 1, 60)};
     const Program program = gemm(random, sizes, false, has_factors);
     const auto exact = oracle::exact_values(program);
-    const auto bounds = bounds_of(program, Reading::any_association)[6];
+    const auto bounds = bounds_of(program, Tier::any_association)[6];
     const auto& sum = std::get<WeightedSum>(program.steps[3].what);
     const double m = static_cast<double>(sizes.k) + 5 + (has_factors ? (sum.alpha != 1) + (sum.beta != 1) : 0);
     for (std::size_t i = 0; i < exact[6].size(); ++i) {
@@ -159,7 +159,7 @@ TEST(GraphBalls, CountTheRoundingsOfBothFactors) {
     const Ball magnitude = oracle::magnitude_of(sum, {&exact[3], &exact[4], &exact[5]}, 0);
     const double m = 2 * (static_cast<double>(sizes.k) + 3) + 3;
     const Ball radius = Ball(m) / Ball(0x1p24 - m) * magnitude * magnitude;
-    const auto product = bounds_of(program, Reading::any_association)[7];
+    const auto product = bounds_of(program, Tier::any_association)[7];
     EXPECT_FALSE(Ball(product.lo[0]) > *exact[7][0] - radius || *exact[7][0] + radius > Ball(product.hi[0])) << n;
   }
 }
@@ -188,8 +188,8 @@ TEST(GraphBalls, FixedPointIsThatOfTheSingleOperator) {
                                     y.y_zero_point[0],
                                     {0, 255}};
     const AdmissibleSet single = fixed_point_set(static_cast<std::int64_t>(sum), parameters);
-    const Bounds any = bounds_of(program, Reading::any_association)[7];
-    const Bounds fused = bounds_of(program, Reading::fused_fixed_point)[7];
+    const Bounds any = bounds_of(program, Tier::any_association)[7];
+    const Bounds fused = bounds_of(program, Tier::fused_fixed_point)[7];
     EXPECT_EQ(fused.lo[0], std::min(any.lo[0], static_cast<double>(single.smallest()))) << n;
     EXPECT_EQ(fused.hi[0], std::max(any.hi[0], static_cast<double>(single.largest()))) << n;
     wider += fused.lo[0] < any.lo[0] || fused.hi[0] > any.hi[0] ? 1 : 0;
@@ -243,8 +243,8 @@ TEST(GraphBalls, HoldEveryOrderOfSmallSums) {
     a.push_back(static_cast<float>(values[5][0]->nearest()));
     b.push_back(1);
     const auto& q = std::get<Quantize>(program.steps[4].what).node;
-    for (const Reading reading : {Reading::as_written, Reading::any_association}) {
-      const auto bounds = bounds_of(program, reading);
+    for (const Tier tier : {Tier::as_written, Tier::any_association}) {
+      const auto bounds = bounds_of(program, tier);
       for (const float sum : EveryOrder(a, b).sums()) {
         ++results;
         const auto wide = static_cast<double>(sum);
@@ -286,8 +286,8 @@ TEST(GraphBalls, NarrowSumsInFloat32HaveATierOfTheirOwn) {
     const Element type = n % 2 == 0 ? Element::float16 : Element::bfloat16;
     const Program program = narrow_product(random, type, draw(random, 1, 40));
     check_sets(program, check);
-    const Bounds in_float32 = bounds_of(program, Reading::float32_sums)[4];
-    const Bounds in_type = bounds_of(program, Reading::as_written)[4];
+    const Bounds in_float32 = bounds_of(program, Tier::float32_sums)[4];
+    const Bounds in_type = bounds_of(program, Tier::as_written)[4];
     tighter += in_float32.hi[0] - in_float32.lo[0] < in_type.hi[0] - in_type.lo[0] ? 1 : 0;
     for (const SumOrder order : {SumOrder::forward, SumOrder::backward, SumOrder::pairwise, SumOrder::blocked}) {
       const double sum = interpret(program, {.order = order, .fma = n % 3 == 0})[4][0];

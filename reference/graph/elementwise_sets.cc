@@ -145,9 +145,8 @@ Interval rounding(const Elementwise& step, const StepView& view, const Operands&
     case Function::div: return view.rounded(quotient(x, of.ends(1, i)));
     case Function::leaky_relu: return view.rounded(leaky(x, step.alpha));
     case Function::hard_sigmoid: {
-      const Interval line = view.reading == Reading::exact
-                                ? sum(product(x, {step.alpha, step.alpha}), {step.beta, step.beta})
-                                : affine(x, step.alpha, step.beta, bits);
+      const Interval line = view.tier == Tier::exact ? sum(product(x, {step.alpha, step.alpha}), {step.beta, step.beta})
+                                                     : affine(x, step.alpha, step.beta, bits);
       return clipped(line, {0, 0}, {1, 1});
     }
     case Function::sigmoid: return sigmoid(x, bits);
@@ -254,10 +253,10 @@ Spread spread_of(const Elementwise& step, const StepView& view) {
   const Operands of(step, view);
   const bool is_whole = is_integer(view.result().type);
   if (is_linear(step.function) && view.carries_chain() && !is_whole) {
-    if (step.function != Function::add || view.reading < Reading::fused_int8) return linear(step, view, of);
+    if (step.function != Function::add || view.tier < Tier::fused_int8) return linear(step, view, of);
     const Spread biases[] = {with_fused_bias(step, view, 0), with_fused_bias(step, view, 1)};
     const Spread* const operands[] = {&biases[0], &biases[1]};
-    const StepView fused{view.program, view.step, operands, view.reading};
+    const StepView fused{view.program, view.step, operands, view.tier};
     return linear(step, fused, Operands(step, fused));
   }
   Spread y(view.elements());

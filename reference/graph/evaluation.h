@@ -10,12 +10,12 @@ namespace qconform::reference::graph {
 /// Numbers below may be flushed to zero: the smallest normal one of float32.
 inline constexpr double kSmallestKept = 0x1p-126;
 
-/// Holds a step to be evaluated: its operands' spreads, in their order, and the reading.
+/// Holds a step to be evaluated: its operands' spreads, in their order, and the tier.
 struct StepView {
   const Program& program;
   const Step& step;
   std::span<const Spread* const> operands;
-  Reading reading;
+  Tier tier;
 
   [[nodiscard]] const Value& result() const { return program.values[step.result]; }
   [[nodiscard]] const Value& value(std::size_t operand) const { return program.values[step.operands[operand]]; }
@@ -26,7 +26,7 @@ struct StepView {
     return operands[operand]->ends(i, precision_of(value(operand).type));
   }
   /// Whether chains of linear nodes carry their exact values along.
-  [[nodiscard]] bool carries_chain() const { return reading >= Reading::any_association; }
+  [[nodiscard]] bool carries_chain() const { return tier >= Tier::any_association; }
   [[nodiscard]] std::size_t elements() const {
     std::size_t count = 1;
     for (const std::int64_t size : result().shape) count *= static_cast<std::size_t>(size);

@@ -8,10 +8,10 @@
 namespace qconform::reference::graph {
 namespace {
 
-AdmissibleSet requantized(std::int64_t sum, const Requantization& parameters, Reading reading) {
-  if (reading == Reading::exact) return exact_set(sum, parameters);
+AdmissibleSet requantized(std::int64_t sum, const Requantization& parameters, Tier tier) {
+  if (tier == Tier::exact) return exact_set(sum, parameters);
   AdmissibleSet set = float_set(sum, parameters);
-  if (reading == Reading::fused_fixed_point) set.include(fixed_point_set(sum, parameters));
+  if (tier == Tier::fused_fixed_point) set.include(fixed_point_set(sum, parameters));
   return set;
 }
 
@@ -30,7 +30,7 @@ Spread spread_of(const Requantize& step, const StepView& view) {
       continue;
     }
     const auto of = [&](double sum) {
-      const AdmissibleSet set = requantized(static_cast<std::int64_t>(sum), parameters, view.reading);
+      const AdmissibleSet set = requantized(static_cast<std::int64_t>(sum), parameters, view.tier);
       return Interval{static_cast<double>(set.smallest()), static_cast<double>(set.largest())};
     };
     const bool may_wrap = x.lo[i] < -0x1p31 || x.hi[i] >= 0x1p31;

@@ -137,7 +137,7 @@ struct Program {
   std::vector<Value> values;
   std::vector<Step> steps;  ///< in an order in which each finds its operands computed
   std::vector<ValueId> outputs;
-  /// Whether conditions (a), (b), (d) and (f) of the exact lane hold: every scale, factor, slope and divisor is a power
+  /// Whether conditions (a), (b), (d) and (f) of exact values hold: every scale, factor, slope and divisor is a power
   /// of two within the domain, every bias has the scale of its sum, and no step rounds whatever the numbers are.
   bool may_be_exact = false;
 };

@@ -30,10 +30,10 @@ Interval of_ends(Interval x, Operation operation) {
   return hull(operation(x.lo), operation(x.hi));
 }
 
-// x / scale, in every way that the reading allows.
+// x / scale, in every way that the tier allows.
 Interval quotients(const Quantize& step, const StepView& view, Interval x, double scale, bool is_exact) {
   Interval result = of_ends(x, [&](double end) { return quotient(end, scale); });
-  if (is_exact || view.reading == Reading::exact) return result;
+  if (is_exact || view.tier == Tier::exact) return result;
   const Element type = division_type(step.node);
   const auto round = [&](double value) { return rounded_to_type(type, value); };
   // A precision that is narrower than the operands: they are cast first, or the quotient is.
@@ -77,7 +77,7 @@ Interval floats(Interval quotient, Element type, bool saturate) {
 Interval of_stated(const Quantize& step, Element x_type, double x, std::size_t parameter) {
   const std::uint64_t bits = x_type == Element::int32 ? static_cast<std::uint64_t>(integer_or_zero(x)) & 0xFFFFFFFFU
                                                       : encode(float_format(x_type), x, Overflow::special);
-  const AdmissibleBits set = admissible_quantize(step.node, bits, parameter, Latitude::onnx);
+  const AdmissibleBits set = admissible_quantize(step.node, bits, parameter, Wording::onnx);
   if (set.any_value()) return kOpen;
   const Element type = step.node.y_type;
   Interval result{kInfinity, -kInfinity};
@@ -117,7 +117,7 @@ Interval dequantized(const DequantizeLinear& node, const StepView& view, Interva
   };
   const Interval exact = of([](double end) { return end; });
   const bool has_wide_difference = node.x_type == Element::int32 || !is_integer(node.x_type) || view.bits() < 24;
-  if (!has_wide_difference || view.reading == Reading::exact) return exact;
+  if (!has_wide_difference || view.tier == Tier::exact) return exact;
   // Rule D2 rounds the difference to y's type first; where that overflows, the product is no number.
   const double limit = overflow_of(node.y_type);
   if (difference.lo <= -limit || difference.hi >= limit) return kOpen;
@@ -135,7 +135,7 @@ Spread spread_of(const Quantize& step, const StepView& view) {
   Spread y(x.size());
   if (view.program.may_be_exact) y.unit = 0;
   std::vector<double> shifts;
-  if (view.reading == Reading::fused_fixed_point) shifts = fixed_point_errors(step, view);
+  if (view.tier == Tier::fused_fixed_point) shifts = fixed_point_errors(step, view);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.y_scale[parameter];
@@ -185,7 +185,7 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
       const Interval difference{x.lo[i] - zero_point, x.hi[i] - zero_point};
       result = dequantized(node, view, difference, scale);
       // Rule D3: the difference of int32 may wrap.
-      if (node.x_type == Element::int32 && view.reading != Reading::exact) {
+      if (node.x_type == Element::int32 && view.tier != Tier::exact) {
         result = hull(result, dequantized(node, view, wrapped_to_32_bits(difference), scale));
       }
       if (carries_chain && std::fabs(scale) < kSmallestKept) result = hull(result, {0, 0});

@@ -79,7 +79,7 @@ Interval StepView::underflowed(Interval exact) const {
 Interval StepView::rounded(Interval exact) const {
   const Element type = result().type;
   exact = within_range(exact);
-  if (exact.is_open() || reading == Reading::exact) return exact;
+  if (exact.is_open() || tier == Tier::exact) return exact;
   const Interval nearest{rounded_to_type(type, exact.lo), rounded_to_type(type, exact.hi)};
   return carries_chain() ? underflowed(hull(exact, nearest)) : hull(exact, nearest);
 }
@@ -104,7 +104,7 @@ struct Evaluation {
   std::vector<Spread> spreads{};
   std::size_t steps = 0;
 
-  void go_on(const Program& program, Reading reading, const std::map<ValueId, Spread>& answered) {
+  void go_on(const Program& program, Tier tier, const std::map<ValueId, Spread>& answered) {
     for (std::size_t i = spreads.size(); i < program.values.size(); ++i) {
       const Value& value = program.values[i];
       spreads.push_back(value.stated.empty() ? Spread() : stated(program, value));
@@ -118,7 +118,7 @@ struct Evaluation {
         const auto found = moves ? answered.end() : answered.find(operand);
         operands.push_back(found == answered.end() ? &spreads[operand] : &found->second);
       }
-      const StepView view{program, step, operands, reading};
+      const StepView view{program, step, operands, tier};
       spreads[step.result] = std::visit([&](const auto& what) { return spread_of(what, view); }, step.what);
     }
   }
@@ -126,7 +126,7 @@ struct Evaluation {
 
 }  // namespace
 
-std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Answers& given) {
+std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& given) {
   std::map<ValueId, Spread> answered;
   for (const auto& [value, numbers] : given) {
     Spread spread(numbers.size());
@@ -134,7 +134,7 @@ std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Ans
     answered.emplace(value, std::move(spread));
   }
   Evaluation evaluation;
-  evaluation.go_on(program, reading, answered);
+  evaluation.go_on(program, tier, answered);
   std::vector<Bounds> result;
   result.reserve(program.values.size());
   for (std::size_t i = 0; i < program.values.size(); ++i) {
@@ -144,18 +144,18 @@ std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Ans
 }
 
 struct GrowingBounds::State {
-  Reading reading;
+  Tier tier;
   bool may_be_exact = true;  // the program's at the last call: spreads depend on it
   Evaluation evaluation{};
 };
 
-GrowingBounds::GrowingBounds(Reading reading) : state_(std::make_unique<State>(State{reading})) {}
+GrowingBounds::GrowingBounds(Tier tier) : state_(std::make_unique<State>(State{tier})) {}
 GrowingBounds::~GrowingBounds() = default;
 
 Bounds GrowingBounds::of(const Program& program, ValueId value) {
   if (program.may_be_exact != state_->may_be_exact) cut(0, 0);
   state_->may_be_exact = program.may_be_exact;
-  state_->evaluation.go_on(program, state_->reading, {});
+  state_->evaluation.go_on(program, state_->tier, {});
   return bounds(Spread(state_->evaluation.spreads[value]), program.values[value]);
 }
 

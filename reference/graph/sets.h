@@ -1,7 +1,7 @@
 // Which values every element of a quantized graph may have: the graph as written, and all that a right rewriting of it
 // computes. docs/graphs.md has the proofs.
 //
-// There are readings from strict to loose; each holds the one before it. The first four are right by default, the
+// There are tiers from strict to loose; each holds the one before it. The first four are right by default, the
 // others under profiles that admit them.
 //
 //   exact             the real value of the formula. Each Q rounds it once.
@@ -16,22 +16,25 @@
 //   fused-q31         the same, and Q may multiply by a 31-bit integer and shift, with ties either way: Q31 there.
 //
 // Between nodes a set is an interval whose ends are rounded outwards; Q's rounding, zero point and saturation are
-// monotone, so the integers between the rounded ends are all answers. On the exact lane (Program::may_be_exact, and the
-// sum of magnitudes of an element is at most 2^p of its finest unit) no order, association or fused operation rounds:
-// the three readings have one value there.
+// monotone, so the integers between the rounded ends are all answers. Where values are exact (Program::may_be_exact,
+// and the sum of magnitudes of an element is at most 2^p of its finest unit) no order, association or fused operation
+// rounds: all tiers have one value there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <vector>
 
 #include "reference/graph/program.h"
+#include "reference/numerics/admissible.h"
 
 namespace qconform::reference::graph {
 
-enum class Reading : std::uint8_t { exact, float32_sums, as_written, any_association, fused_int8, fused_fixed_point };
-inline constexpr std::size_t kReadings = 6;
+/// The tiers of graphs, from strict to loose.
+inline constexpr std::array kGraphTiers{Tier::exact,           Tier::float32_sums, Tier::as_written,
+                                        Tier::any_association, Tier::fused_int8,   Tier::fused_fixed_point};
 
 /// The right values of one value of the graph, by element.
 struct Bounds {
@@ -53,7 +56,7 @@ using Answers = std::map<ValueId, std::vector<double>>;
 
 /// Returns the bounds of every value of the program, in their order. Values of a float type have real ends: an element
 /// is right where it lies between their roundings.
-[[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Answers& given = {});
+[[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& given = {});
 
 /// `value` rounded to nearest even in a float type; integers and `none` leave it as it is.
 [[nodiscard]] double rounded_to_type(Element type, double value);

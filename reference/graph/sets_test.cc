@@ -1,4 +1,4 @@
-// No right rewriting of a quantized graph may leave its sets, and sets on the exact lane have one value.
+// No right rewriting of a quantized graph may leave its sets, and sets of exact values have one value.
 #include "reference/graph/sets.h"
 
 #include <gtest/gtest.h>
@@ -96,8 +96,8 @@ struct Ends {
   int lo;
   int hi;
 };
-Ends ends_of(const Program& program, Reading reading) {
-  const Bounds bounds = bounds_of(program, reading).back();
+Ends ends_of(const Program& program, Tier tier) {
+  const Bounds bounds = bounds_of(program, tier).back();
   return {static_cast<int>(bounds.lo[0]), static_cast<int>(bounds.hi[0])};
 }
 
@@ -179,7 +179,7 @@ float scale(Random& random, bool is_power) {
 }
 
 // y's scale puts the exact value beside a tie: there a rounding more or less shows.
-Unit draw(Random& random, bool on_lane) {
+Unit draw(Random& random, bool is_exact) {
   Unit unit;
   const int terms = between(random, 1, 40);
   for (int i = 0; i < terms; ++i) {
@@ -190,11 +190,11 @@ Unit draw(Random& random, bool on_lane) {
   unit.x_zero_point = between(random, 0, 255);
   unit.w_zero_point = between(random, -5, 5);
   unit.y_zero_point = between(random, 0, 255);
-  unit.sx = scale(random, on_lane);
-  unit.sw = scale(random, on_lane);
+  unit.sx = scale(random, is_exact);
+  unit.sw = scale(random, is_exact);
   unit.sb = unit.sx * unit.sw;
-  unit.sy = scale(random, on_lane);
-  if (on_lane) return unit;
+  unit.sy = scale(random, is_exact);
+  if (is_exact) return unit;
   const double real = static_cast<double>(unit.exact()) * static_cast<double>(unit.sy);
   const int whole = between(random, -254, 254);
   const double wanted = real / (whole + 0.5);
@@ -209,9 +209,9 @@ TEST(GraphSets, HoldEveryRightRewriting) {
   for (int n = 0; n < units; ++n) {
     const Unit unit = draw(random, false);
     const Program program = program_of(unit, false);
-    const Ends any = ends_of(program, Reading::any_association);
-    const Ends as_written = ends_of(program, Reading::as_written);
-    const Ends exact = ends_of(program, Reading::exact);
+    const Ends any = ends_of(program, Tier::any_association);
+    const Ends as_written = ends_of(program, Tier::as_written);
+    const Ends exact = ends_of(program, Tier::exact);
     EXPECT_LE(any.lo, as_written.lo);
     EXPECT_GE(any.hi, as_written.hi);
     EXPECT_LE(as_written.lo, exact.lo);
@@ -233,7 +233,7 @@ TEST(GraphSets, LeaveOutWrongOnes) {
   int outside = 0;
   for (int n = 0; n < 20000; ++n) {
     const Unit unit = draw(random, false);
-    const Ends any = ends_of(program_of(unit, false), Reading::any_association);
+    const Ends any = ends_of(program_of(unit, false), Tier::any_association);
     // A bias that is rounded to the scale of y first.
     const float biased = summed<float>(unit, false, false) - unit.b() + std::nearbyint(unit.b() / unit.sy) * unit.sy;
     const int y = unit.quantized(biased / unit.sy);
@@ -242,28 +242,28 @@ TEST(GraphSets, LeaveOutWrongOnes) {
   EXPECT_GT(outside, 300) << "of 20,000: most biases are small beside y_scale";
 }
 
-TEST(GraphSets, HaveOneValueOnTheExactLane) {
+TEST(GraphSets, HaveOneValueWhereNothingRounds) {
   Random random(3);
   int ties = 0;
   for (int n = 0; n < testing::scaled(60000); ++n) {
     const Unit unit = draw(random, true);
-    const Ends any = ends_of(program_of(unit, true), Reading::any_association);
+    const Ends any = ends_of(program_of(unit, true), Tier::any_association);
     EXPECT_EQ(any.lo, any.hi);
     const auto exact = static_cast<double>(unit.exact());
     ties += std::fabs(exact - std::floor(exact) - 0.5) == 0 && std::fabs(exact) < 200 ? 1 : 0;
     for (const Rewriting& rewriting : kRewritings) EXPECT_EQ(rewriting.compute(unit), any.lo) << rewriting.name;
   }
-  EXPECT_GT(ties, testing::scaled(100)) << "ties are what a lane that is not exact would show in";
+  EXPECT_GT(ties, testing::scaled(100)) << "ties show a value that is not exact";
 }
 
-TEST(GraphSets, LoseTheLaneWhereASumIsTooLong) {
+TEST(GraphSets, HaveSeveralValuesWhereASumIsTooLong) {
   Unit unit;
   unit.x.assign(600, 255);
   unit.w.assign(600, -128);  // 600 * 255 * 128 exceeds 2^24
   unit.sy = std::ldexp(1.0F, 20);
-  const auto [lo, hi] = ends_of(program_of(unit, true), Reading::any_association);
+  const auto [lo, hi] = ends_of(program_of(unit, true), Tier::any_association);
   EXPECT_LE(lo, hi);
-  const Bounds sum = bounds_of(program_of(unit, true), Reading::any_association)[6];
+  const Bounds sum = bounds_of(program_of(unit, true), Tier::any_association)[6];
   EXPECT_LT(sum.lo[0], sum.hi[0]);
 }
 
@@ -272,72 +272,69 @@ TEST(GraphSets, AreOpenWhereAFloatMayOverflow) {
   program.values = {{Element::float32, {2}, {1e30, 2}}, {Element::float32, {2}}};
   program.steps = {{Elementwise{.function = Function::mul, .index = {}}, {0, 0}, 1}};
   program.outputs = {1};
-  const Bounds product = bounds_of(program, Reading::any_association)[1];
+  const Bounds product = bounds_of(program, Tier::any_association)[1];
   EXPECT_TRUE(product.is_open(0));
   EXPECT_FALSE(product.is_open(1));
 }
 
-constexpr Reading kAllReadings[] = {Reading::exact,           Reading::float32_sums, Reading::as_written,
-                                    Reading::any_association, Reading::fused_int8,   Reading::fused_fixed_point};
-
 // Returns the bounds of y = DQ(x) for one element.
-Interval of_dequantized(Dequantize what, double x, Reading reading) {
+Interval of_dequantized(Dequantize what, double x, Tier tier) {
   Program program;
   program.values = {{what.node.x_type, {1}, {x}}, {what.node.y_type, {1}}};
   program.steps = {{std::move(what), {0}, 1}};
   program.outputs = {1};
   program.may_be_exact = true;
-  const Bounds y = bounds_of(program, reading)[1];
+  const Bounds y = bounds_of(program, tier)[1];
   return {y.lo[0], y.hi[0]};
 }
 
 TEST(GraphSets, HoldADifferenceOfInt32ThatWrapsAndOneThatWidens) {
-  for (const Reading reading : kAllReadings) {
-    const Interval y = of_dequantized(dequantize(Element::int32, 1, 0.5F, -1), 0x7FFFFFFF, reading);
+  for (const Tier tier : kGraphTiers) {
+    const Interval y = of_dequantized(dequantize(Element::int32, 1, 0.5F, -1), 0x7FFFFFFF, tier);
     EXPECT_NEAR(y.hi, 0x1p30, 0x1p10);
-    EXPECT_NEAR(y.lo, reading == Reading::exact ? 0x1p30 : -0x1p30, 0x1p10) << static_cast<int>(reading);
-    const Interval inside = of_dequantized(dequantize(Element::int32, 1, 0.5F, 1), 0x7FFFFFFF, reading);
-    EXPECT_GT(inside.lo, 0x1p29) << static_cast<int>(reading);
+    EXPECT_NEAR(y.lo, tier == Tier::exact ? 0x1p30 : -0x1p30, 0x1p10) << static_cast<int>(tier);
+    const Interval inside = of_dequantized(dequantize(Element::int32, 1, 0.5F, 1), 0x7FFFFFFF, tier);
+    EXPECT_GT(inside.lo, 0x1p29) << static_cast<int>(tier);
   }
 }
 
 TEST(GraphSets, AreOpenWhereADequantizedValueMayOverflow) {
-  for (const Reading reading : kAllReadings) {
-    EXPECT_TRUE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 7, reading).is_open());
-    EXPECT_FALSE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 1, reading).is_open());
-    if (reading == Reading::exact) continue;
+  for (const Tier tier : kGraphTiers) {
+    EXPECT_TRUE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 7, tier).is_open());
+    EXPECT_FALSE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 1, tier).is_open());
+    if (tier == Tier::exact) continue;
     // The difference alone overflows where rule D2 rounds it first.
     Dequantize narrow = dequantize(Element::int32, 1, 0.0625F, 0);
     narrow.node.scale_type = narrow.node.y_type = Element::float16;
-    EXPECT_TRUE(of_dequantized(narrow, 70000, reading).is_open()) << static_cast<int>(reading);
+    EXPECT_TRUE(of_dequantized(narrow, 70000, tier).is_open()) << static_cast<int>(tier);
   }
 }
 
 // Returns the bounds of y = operation(a, b) for one element of stated numbers.
-Interval of_two(decltype(Step::what) operation, Element type, double a, double b, Reading reading) {
+Interval of_two(decltype(Step::what) operation, Element type, double a, double b, Tier tier) {
   Program program;
   program.values = {{type, {1, 1}, {a}}, {type, {1, 1}, {b}}, {type, {1, 1}}};
   program.steps = {{std::move(operation), {0, 1}, 2}};
   program.outputs = {2};
   program.may_be_exact = true;
-  const Bounds y = bounds_of(program, reading)[2];
+  const Bounds y = bounds_of(program, tier)[2];
   return {y.lo[0], y.hi[0]};
 }
 
 TEST(GraphSets, HoldProductsBelowTheSmallestNormalFloat16) {
   const double factor = 3 * 0x1p-13;  // the product, 2.25 * 2^-24, is no float16
-  for (const Reading reading : {Reading::as_written, Reading::any_association}) {
+  for (const Tier tier : {Tier::as_written, Tier::any_association}) {
     for (const decltype(Step::what)& operation :
          {decltype(Step::what)(WeightedSum{.taps = MatrixTaps{}}), decltype(Step::what)(Elementwise{Function::mul})}) {
-      const Interval y = of_two(operation, Element::float16, factor, factor, reading);
-      EXPECT_LE(y.lo, 0x1p-23) << static_cast<int>(reading);
-      EXPECT_GE(y.hi, factor * factor) << static_cast<int>(reading);
+      const Interval y = of_two(operation, Element::float16, factor, factor, tier);
+      EXPECT_LE(y.lo, 0x1p-23) << static_cast<int>(tier);
+      EXPECT_GE(y.hi, factor * factor) << static_cast<int>(tier);
     }
   }
 }
 
 TEST(GraphSets, HoldZeroForWhatMayBeFlushed) {
-  const Reading any = Reading::any_association;
+  const Tier any = Tier::any_association;
   EXPECT_EQ(of_dequantized(dequantize(Element::int8, 1, 1e-45F, 0), 7, any).lo, 0);
   EXPECT_EQ(of_dequantized(dequantize(Element::int16, 1, 0x1p-130F, 0), 1024, any).lo, 0) << "the scale is subnormal";
   EXPECT_EQ(of_dequantized(dequantize(Element::int8, 1, 0x1p-126F, 0), 1, any).lo, 0x1p-126);
@@ -358,7 +355,7 @@ TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
   program.steps = {{dequantize(Element::int16, 1, 1, 0), {0}, 1}, {quantize, {1}, 2}};
   program.outputs = {2};
   program.may_be_exact = true;
-  const Ends y = ends_of(program, Reading::any_association);
+  const Ends y = ends_of(program, Tier::any_association);
   EXPECT_EQ(y.lo, 256) << "257 has nine bits";
   EXPECT_EQ(y.hi, 257);
 }
@@ -367,25 +364,25 @@ TEST(GraphSets, HoldADifferenceOfFloat8ThatIsRounded) {
   Dequantize what = dequantize(Element::float8e5m2, 1, 1, 0);
   what.node.x_zero_point = {0x1p-16};
   what.node.scale_type = what.node.y_type = Element::float16;
-  for (const Reading reading : {Reading::as_written, Reading::any_association}) {
-    EXPECT_GE(of_dequantized(what, 1, reading).hi, 1) << "1 - 2^-16 is no float16";
+  for (const Tier tier : {Tier::as_written, Tier::any_association}) {
+    EXPECT_GE(of_dequantized(what, 1, tier).hi, 1) << "1 - 2^-16 is no float16";
   }
 }
 
 TEST(GraphSets, AreOpenBehindAZeroPointThatIsNoNumber) {
   Dequantize what = dequantize(Element::float8e4m3fn, 1, 1, 0);
   what.node.x_zero_point = {std::nan("")};
-  for (const Reading reading : kAllReadings) EXPECT_TRUE(of_dequantized(what, 1, reading).is_open());
+  for (const Tier tier : kGraphTiers) EXPECT_TRUE(of_dequantized(what, 1, tier).is_open());
 }
 
 TEST(GraphSets, AreOpenWhereASumMayOverflowByItsRoundings) {
   // The largest float32: as written, the node's own roundings may take the product beyond it.
-  for (const Reading reading : {Reading::as_written, Reading::any_association}) {
-    const Interval y = of_two(WeightedSum{.taps = MatrixTaps{}}, Element::float32, 0x1.fffffep127, 0x1.8p0, reading);
+  for (const Tier tier : {Tier::as_written, Tier::any_association}) {
+    const Interval y = of_two(WeightedSum{.taps = MatrixTaps{}}, Element::float32, 0x1.fffffep127, 0x1.8p0, tier);
     EXPECT_TRUE(y.is_open());
     const Interval close = of_two(WeightedSum{.taps = MatrixTaps{.k = 1}, .alpha = 0.999999999}, Element::float32,
-                                  0x1.fffffep127, 1, reading);
-    EXPECT_TRUE(close.is_open()) << static_cast<int>(reading);
+                                  0x1.fffffep127, 1, tier);
+    EXPECT_TRUE(close.is_open()) << static_cast<int>(tier);
   }
 }
 

@@ -57,7 +57,7 @@ struct Spread {
   std::vector<double> magnitude = {};
   int terms = 0;              ///< K of the chain so far; 0: no chain
   int extra = 0;              ///< further roundings of the chain
-  std::optional<int> unit{};  ///< on the exact lane: all elements that are exact are multiples of 2^unit
+  std::optional<int> unit{};  ///< where values are exact: all elements that are exact are multiples of 2^unit
   bool is_stated = false;     ///< an input or initializer, or one that was moved
   std::vector<std::vector<std::int64_t>> members = {};
 
@@ -84,12 +84,12 @@ struct Spread {
   void count_roundings(int most) { extra = std::max(extra, most - 3 - terms); }
   [[nodiscard]] bool is_determined(std::size_t i) const { return lo[i] == hi[i]; }
 
-  /// Whether element i is on the exact lane, in a type of `bits` bits of precision.
+  /// Whether element i is exact, in a type of `bits` bits of precision.
   [[nodiscard]] bool is_exact(std::size_t i, int bits) const {
-    return lo[i] == hi[i] && is_on_lane(magnitude_at(i), bits);
+    return lo[i] == hi[i] && is_exact_sum(magnitude_at(i), bits);
   }
   /// Whether sums of that magnitude are neither rounded nor flushed to zero, in a type of `bits` bits of precision.
-  [[nodiscard]] bool is_on_lane(double sum, int bits) const {
+  [[nodiscard]] bool is_exact_sum(double sum, int bits) const {
     return unit && *unit >= std::max(smallest_exponent(bits), -126) && sum <= std::ldexp(1, *unit + bits);
   }
   /// How far the roundings of its chain move the element (any-association), in a type of `bits` bits of precision.
@@ -112,7 +112,7 @@ struct Spread {
 /// bounds_of() of a program that grows at its end, or is cut back: what stays is computed once.
 class GrowingBounds {
  public:
-  explicit GrowingBounds(Reading reading);
+  explicit GrowingBounds(Tier tier);
   ~GrowingBounds();
   GrowingBounds(const GrowingBounds&) = delete;
   GrowingBounds& operator=(const GrowingBounds&) = delete;

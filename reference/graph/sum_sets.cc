@@ -132,7 +132,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
   const std::optional<Factors> b = step.has_factor ? std::optional<Factors>(*view.operands[1]) : std::nullopt;
   std::optional<Factors> c;
   if (!step.c_index.empty()) {
-    const bool is_fused = view.reading >= Reading::fused_int8;
+    const bool is_fused = view.tier >= Tier::fused_int8;
     c = is_fused ? Factors(with_fused_bias(step, view)) : Factors(*view.operands.back());
   }
   std::vector<Sum> sums =
@@ -151,7 +151,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     y.extra = chain.extra - (y.terms - chain.terms);
     y.count_roundings(roundings_of(step, view, static_cast<int>(std::min<std::int64_t>(most_terms, 1 << 28))));
   }
-  const int bits = view.reading == Reading::float32_sums ? std::max(24, view.bits()) : view.bits();
+  const int bits = view.tier == Tier::float32_sums ? std::max(24, view.bits()) : view.bits();
   const double unity = std::ldexp(1, bits);
   const double smallest = std::ldexp(1, smallest_exponent(bits));
   // Bounds the roundings of the node's own operations in every association: a product, the additions, the factors alpha
@@ -167,16 +167,16 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
       continue;
     }
     if (carries_chain) y.magnitude[i] = sum.magnitude;
-    const bool is_on_lane = y.is_on_lane(sum.magnitude, view.bits());
-    if (sum.radius == 0 && (is_on_lane || sum.magnitude == 0 || (is_whole && sum.magnitude < 0x1p53))) {
+    const bool is_exact_sum = y.is_exact_sum(sum.magnitude, view.bits());
+    if (sum.radius == 0 && (is_exact_sum || sum.magnitude == 0 || (is_whole && sum.magnitude < 0x1p53))) {
       y.set(i, {sum.value, sum.value});
       continue;
     }
     // The radius takes in the roundings of the doubles here, those below the smallest normal number, and the node's own
     // where it is read as written.
     double radius = sum.radius * (1 + 0x1p-40) + (static_cast<double>(sum.terms) + 6) * 0x1p-52 * sum.magnitude;
-    if (view.reading != Reading::exact) radius += (2 * m + 4) * smallest;
-    if (carries_chain || view.reading == Reading::exact) {
+    if (view.tier != Tier::exact) radius += (2 * m + 4) * smallest;
+    if (carries_chain || view.tier == Tier::exact) {
       y.set(i, {sum.value - radius, sum.value + radius});
       if (carries_chain) view.open_beyond_range(y, i);
       continue;

@@ -14,7 +14,7 @@
 namespace qconform::reference {
 
 /// Says which wording decides what the specification leaves open.
-enum class Latitude : std::uint8_t {
+enum class Wording : std::uint8_t {
   onnx,      ///< the rules Q1..Q8 and D1..D8
   directml,  ///< also: a reciprocal for the division, either neighbour of a tie, either sign of zero
 };

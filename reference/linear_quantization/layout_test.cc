@@ -26,7 +26,7 @@ struct LayoutCase {
   Shape scale;
   PlacementAttributes attributes;
   std::int64_t outer, channels, inner;
-  std::string latitude;  // the remark, or empty
+  std::string implementation_defined;  // the remark, or empty
 };
 
 TEST(Layout, IsResolved) {
@@ -77,7 +77,9 @@ TEST(Layout, IsResolved) {
     EXPECT_EQ(layout->inner, c.inner) << c.what;
     EXPECT_EQ(layout->block, 0) << c.what;
     EXPECT_EQ(layout->parameters(), c.channels) << c.what;
-    EXPECT_EQ(contract.latitude.empty() ? "" : contract.latitude[0].text(), c.latitude) << c.what;
+    EXPECT_EQ(contract.implementation_defined.empty() ? "" : contract.implementation_defined[0].text(),
+              c.implementation_defined)
+        << c.what;
   }
 }
 
@@ -105,7 +107,7 @@ TEST(Layout, BlocksAreResolved) {
     Contract contract;
     const auto layout = resolve_layout(c.x, c.scale, "x_scale", c.attributes, contract);
     ASSERT_TRUE(layout.has_value()) << c.what << contract.violation->text();
-    EXPECT_TRUE(contract.latitude.empty()) << c.what;
+    EXPECT_TRUE(contract.implementation_defined.empty()) << c.what;
     EXPECT_EQ(layout->outer, c.outer) << c.what;
     EXPECT_EQ(layout->channels, c.channels) << c.what;
     EXPECT_EQ(layout->inner, c.inner) << c.what;
@@ -127,14 +129,14 @@ TEST(Layout, EveryElementFindsItsBlock) {
   }
 }
 
-TEST(Layout, UnusedBlockSizesAreLatitude) {
+TEST(Layout, UnusedBlockSizesAreImplementationDefined) {
   for (const Shape& scale : {Shape{}, Shape{1}, Shape{1, 1}}) {
     Contract contract;
     const auto layout = resolve_layout(Shape{2, 6}, scale, "x_scale", blocks(1, 2), contract);
     ASSERT_TRUE(layout.has_value());
     EXPECT_FALSE(layout->is_blocked());
-    ASSERT_FALSE(contract.latitude.empty());
-    EXPECT_EQ(contract.latitude[0].rule, "D7");
+    ASSERT_FALSE(contract.implementation_defined.empty());
+    EXPECT_EQ(contract.implementation_defined[0].rule, "D7");
   }
 }
 

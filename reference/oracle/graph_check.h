@@ -10,16 +10,11 @@
 
 namespace qconform::oracle {
 
-inline constexpr reference::graph::Reading kAllReadings[] = {
-    reference::graph::Reading::exact,      reference::graph::Reading::float32_sums,
-    reference::graph::Reading::as_written, reference::graph::Reading::any_association,
-    reference::graph::Reading::fused_int8, reference::graph::Reading::fused_fixed_point};
-
 struct SetCheck {
   std::int64_t elements = 0;   ///< elements of all values that steps compute
   std::int64_t undecided = 0;  ///< elements among these that the balls say nothing of
-  std::int64_t outside = 0;    ///< exact values outside the set of some reading
-  std::int64_t narrower = 0;   ///< sets that lack a value of the reading before theirs
+  std::int64_t outside = 0;    ///< exact values outside the set of some tier
+  std::int64_t narrower = 0;   ///< sets that lack a value of the tier before theirs
   std::string first_outside;
 };
 
@@ -27,8 +22,8 @@ struct SetCheck {
 inline void check_sets(const reference::graph::Program& program, SetCheck& check) {
   const std::vector<Balls> exact = exact_values(program);
   std::vector<reference::graph::Bounds> stricter;
-  for (const reference::graph::Reading reading : kAllReadings) {
-    const auto bounds = reference::graph::bounds_of(program, reading);
+  for (const reference::Tier tier : reference::graph::kGraphTiers) {
+    const auto bounds = reference::graph::bounds_of(program, tier);
     for (std::size_t value = 0; value < stricter.size(); ++value) {
       const auto rounded = [&](double end) {
         return reference::graph::rounded_to_type(program.values[value].type, end);
@@ -40,24 +35,24 @@ inline void check_sets(const reference::graph::Program& program, SetCheck& check
         }
         ++check.narrower;
         if (!check.first_outside.empty()) continue;
-        check.first_outside = "value " + std::to_string(value) + "[" + std::to_string(i) + "], reading " +
-                              std::to_string(static_cast<int>(reading)) + " is narrower";
+        check.first_outside = "value " + std::to_string(value) + "[" + std::to_string(i) + "], tier " +
+                              std::string(name_of(tier)) + " is narrower";
       }
     }
     stricter = bounds;
     for (const reference::graph::Step& step : program.steps) {
       const Balls& values = exact[step.result];
       for (std::size_t i = 0; i < values.size(); ++i) {
-        const bool is_counted = reading == reference::graph::Reading::exact;
+        const bool is_counted = tier == reference::Tier::exact;
         check.elements += is_counted ? 1 : 0;
         check.undecided += is_counted && !values[i] ? 1 : 0;
         const double lo = bounds[step.result].lo[i];
         const double hi = bounds[step.result].hi[i];
         if (!values[i] || values[i]->meets(lo, hi)) continue;
         if (check.outside++ > 0) continue;
-        check.first_outside = "value " + std::to_string(step.result) + "[" + std::to_string(i) + "], reading " +
-                              std::to_string(static_cast<int>(reading)) + ": " + std::to_string(values[i]->nearest()) +
-                              " outside " + std::to_string(lo) + ".." + std::to_string(hi);
+        check.first_outside = "value " + std::to_string(step.result) + "[" + std::to_string(i) + "], tier " +
+                              std::string(name_of(tier)) + ": " + std::to_string(values[i]->nearest()) + " outside " +
+                              std::to_string(lo) + ".." + std::to_string(hi);
       }
     }
   }

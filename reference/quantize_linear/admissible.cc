@@ -24,12 +24,12 @@ void admit_float_specials(const QuantizeLinear& node, const Quotient& quotient, 
 }  // namespace
 
 AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
-                                   Latitude latitude) {
+                                   Wording wording) {
   AdmissibleBits result(node.y_type);
   const double x = value_of(node.x_type, x_bits);
   const double scale = node.y_scale[parameter];
   if (!std::isfinite(scale) || scale == 0) result.admit_any_value("C21");
-  const Divisions divisions(node, latitude);
+  const Divisions divisions(node, wording);
   for (const Division& division : divisions.list()) {
     const Quotient quotient = divide(division, x, scale);
     result.admit(output_bits(node, parameter, quotient), division.rule);
@@ -37,7 +37,7 @@ AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_b
       admit_float_specials(node, quotient, result);
     } else if (quotient.kind == Quotient::Kind::nan) {
       result.admit_any_value("Q5");
-    } else if (latitude == Latitude::directml) {
+    } else if (wording == Wording::directml) {
       result.admit(other_output_bits(node, parameter, quotient), "Q1");
     }
   }

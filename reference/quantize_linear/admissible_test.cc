@@ -161,7 +161,7 @@ TEST(AdmissibleQuantize, IsWhatTheRulesList) {
       const Way& first = a.ways.front();
       const mpq_class quotient = rn(first.quotient, rn(first.operands, exact(x)) / rn(first.operands, exact(scale)));
       const std::uint64_t x_bits = pattern_of(a.x, x);
-      const AdmissibleBits got = admissible_quantize(node, x_bits, 0, Latitude::onnx);
+      const AdmissibleBits got = admissible_quantize(node, x_bits, 0, Wording::onnx);
       ASSERT_EQ(members(got), expected) << a.what << ": " << x << " / " << scale;
       ASSERT_FALSE(got.any_value() || got.any_nan() || got.either_zero());
       ASSERT_EQ(got.members().front(), stored(quantized(quotient, zero_point, range), y_type)) << a.what;
@@ -195,7 +195,7 @@ TEST(AdmissibleQuantize, FloatOutputsAreTheNearestNumbers) {
         const std::uint64_t expected = expected_pattern(format, line, quotient.get_d(), node.saturate);
         const std::uint64_t x_bits = pattern_of(a.x, x);
         ASSERT_EQ(reference_output(node, x_bits), expected) << format.name << ": " << x << " / " << scale;
-        ASSERT_TRUE(admissible_quantize(node, x_bits, 0, Latitude::onnx).contains(expected));
+        ASSERT_TRUE(admissible_quantize(node, x_bits, 0, Wording::onnx).contains(expected));
       }
     }
   }
@@ -203,12 +203,12 @@ TEST(AdmissibleQuantize, FloatOutputsAreTheNearestNumbers) {
 
 const Arithmetic kPlain{"", 23, kF32, kF32, kNone, {}, ""};
 
-AdmissibleBits set_for(double x, double scale, Element y_type, int version, Latitude latitude = Latitude::onnx,
+AdmissibleBits set_for(double x, double scale, Element y_type, int version, Wording wording = Wording::onnx,
                        bool saturate = true, std::int32_t zero_point = 0) {
   QuantizeLinear node = node_of(kPlain, y_type, scale, zero_point);
   node.version = version;
   node.saturate = saturate;
-  return admissible_quantize(node, encode(float_format(kF32), x, Overflow::special), 0, latitude);
+  return admissible_quantize(node, encode(float_format(kF32), x, Overflow::special), 0, wording);
 }
 
 TEST(AdmissibleQuantize, NanGivesAnyIntegerAndNanForFloat8) {
@@ -235,10 +235,10 @@ TEST(AdmissibleQuantize, InfinitiesAndHugeQuotientsSaturate) {
 TEST(AdmissibleQuantize, FollowsTheTablesOfFloat8) {
   EXPECT_EQ(members(set_for(kInfinity, 1, Element::float8e4m3fn, 19)), std::set<std::uint64_t>{0x7E});
   EXPECT_EQ(members(set_for(-kInfinity, 1, Element::float8e5m2, 19)), std::set<std::uint64_t>{0xFB});
-  EXPECT_EQ(members(set_for(464.001, 1, Element::float8e4m3fn, 23, Latitude::onnx, false)),
+  EXPECT_EQ(members(set_for(464.001, 1, Element::float8e4m3fn, 23, Wording::onnx, false)),
             std::set<std::uint64_t>{0x7F});
-  EXPECT_EQ(members(set_for(464, 1, Element::float8e4m3fn, 23, Latitude::onnx, false)), std::set<std::uint64_t>{0x7E});
-  EXPECT_EQ(members(set_for(-61440, 1, Element::float8e5m2, 23, Latitude::onnx, false)), std::set<std::uint64_t>{0xFC});
+  EXPECT_EQ(members(set_for(464, 1, Element::float8e4m3fn, 23, Wording::onnx, false)), std::set<std::uint64_t>{0x7E});
+  EXPECT_EQ(members(set_for(-61440, 1, Element::float8e5m2, 23, Wording::onnx, false)), std::set<std::uint64_t>{0xFC});
   // Infinity to the formats without a negative zero: NaN before version 24, or the largest number.
   const AdmissibleBits before = set_for(kInfinity, 1, Element::float8e4m3fnuz, 21);
   EXPECT_TRUE(before.contains(0x7F) && before.contains(0x80));
@@ -256,8 +256,8 @@ TEST(AdmissibleQuantize, ZeroKeepsItsSignOrLosesItToTheZeroPoint) {
 }
 
 TEST(AdmissibleQuantize, DirectmlTakesReciprocalsAndEitherNeighbourOfATie) {
-  EXPECT_EQ(members(set_for(2.5, 1, Element::uint8, 13, Latitude::directml)), (std::set<std::uint64_t>{2, 3}));
-  EXPECT_EQ(members(set_for(-2.5, 1, Element::int8, 13, Latitude::directml)), (std::set<std::uint64_t>{0xFD, 0xFE}));
+  EXPECT_EQ(members(set_for(2.5, 1, Element::uint8, 13, Wording::directml)), (std::set<std::uint64_t>{2, 3}));
+  EXPECT_EQ(members(set_for(-2.5, 1, Element::int8, 13, Wording::directml)), (std::set<std::uint64_t>{0xFD, 0xFE}));
   EXPECT_EQ(members(set_for(2.5, 1, Element::uint8, 13)), std::set<std::uint64_t>{2});
   int beyond = 0;
   Random random(73);
@@ -265,7 +265,7 @@ TEST(AdmissibleQuantize, DirectmlTakesReciprocalsAndEitherNeighbourOfATie) {
     const auto scale = static_cast<double>(random.positive_float(-4, 4));
     const double x = oracle::rn32(exact(static_cast<double>(random.between(0, 200)) + 0.5) * exact(scale));
     const AdmissibleBits onnx = set_for(x, scale, Element::uint8, 23);
-    const AdmissibleBits directml = set_for(x, scale, Element::uint8, 23, Latitude::directml);
+    const AdmissibleBits directml = set_for(x, scale, Element::uint8, 23, Wording::directml);
     for (const std::uint64_t member : onnx.members()) ASSERT_TRUE(directml.contains(member));
     const float reciprocal = oracle::rn32(1 / exact(scale));
     const float product = oracle::rn32(exact(x) * exact(static_cast<double>(reciprocal)));
@@ -280,8 +280,8 @@ TEST(AdmissibleQuantize, DirectmlTakesReciprocalsAndEitherNeighbourOfATie) {
 TEST(AdmissibleQuantize, AScaleThatThePrecisionCannotHoldStaysItself) {
   QuantizeLinear node = node_of(kPlain, Element::uint8, 0x1p-40, 5);
   node.precision = kF16;
-  EXPECT_EQ(members(admissible_quantize(node, 0, 0, Latitude::onnx)), std::set<std::uint64_t>{5}) << "0 / 2^-40";
-  EXPECT_FALSE(admissible_quantize(node, 0, 0, Latitude::onnx).any_value());
+  EXPECT_EQ(members(admissible_quantize(node, 0, 0, Wording::onnx)), std::set<std::uint64_t>{5}) << "0 / 2^-40";
+  EXPECT_FALSE(admissible_quantize(node, 0, 0, Wording::onnx).any_value());
 }
 
 // x [2, 3] in blocks of 2 along the last axis: scale [2, 2], the last block partial.

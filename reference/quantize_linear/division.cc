@@ -49,7 +49,7 @@ Quotient divide(const Division& division, double x, double scale) {
   return quotient_from(rounded_to(format, product_of(x, reciprocal)));
 }
 
-Divisions::Divisions(const QuantizeLinear& node, Latitude latitude) {
+Divisions::Divisions(const QuantizeLinear& node, Wording wording) {
   const Element type = division_type(node);
   const bool is_narrow = type == Element::float16 || type == Element::bfloat16;
   const bool has_integers = node.x_type == Element::int32 || node.scale_type == Element::int32;
@@ -66,7 +66,7 @@ Divisions::Divisions(const QuantizeLinear& node, Latitude latitude) {
   }
   // Operands wider than the division: whether they are rounded first is not stated.
   if (is_narrow && (node.x_type != type || node.scale_type != type)) add(DivisionMethod::once, type, rule);
-  if (latitude == Latitude::directml) add(DivisionMethod::reciprocal, type, "Q1");
+  if (wording == Wording::directml) add(DivisionMethod::reciprocal, type, "Q1");
 }
 
 }  // namespace qconform::reference

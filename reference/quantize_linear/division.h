@@ -38,7 +38,7 @@ struct Quotient {
 /// The divisions that rules Q1, Q3 and Q6 allow a node; the first is the reference's.
 class Divisions {
  public:
-  Divisions(const QuantizeLinear& node, Latitude latitude);
+  Divisions(const QuantizeLinear& node, Wording wording);
   [[nodiscard]] std::span<const Division> list() const& { return {divisions_.data(), count_}; }
   void list() const&& = delete;  // the list would outlive its elements
   [[nodiscard]] Division first() const { return divisions_[0]; }

@@ -48,7 +48,7 @@ void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, s
     }
     return;
   }
-  const Division division = Divisions(node, Latitude::onnx).first();
+  const Division division = Divisions(node, Wording::onnx).first();
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::size_t parameter = node.layout.parameter_of(i);
     const Quotient quotient = divide(division, value_at(node.x_type, x, i), node.y_scale[parameter]);

@@ -65,7 +65,7 @@ void Parts::compare_operator(const BackendResult& backend, const std::string& op
                                        with_thousands(old_share.whole))));
   };
   compare_share(VerdictKind::unsupported);
-  compare_share(VerdictKind::mistrusted);
+  compare_share(VerdictKind::vacuous);
   // No finding grows by these.
   const auto rose = [&](std::uint64_t old_part, std::uint64_t new_part) {
     return trend({old_part, before.cases()}, {new_part, now.cases()}, same_cases_) == Trend::higher;
@@ -83,10 +83,10 @@ void Parts::compare_operator(const BackendResult& backend, const std::string& op
                            fmt::format("no case passed, before {}", with_thousands(before.count(VerdictKind::pass)))));
   }
   compare_tiers(backend, op_type, before.tiers, now.tiers);
-  for (const auto& [hazard, cases] : before.hazards) {
-    if (now.hazards.contains(hazard)) continue;
-    add(backend, change_of(less(), "hazard-not-computed", op_type, hazard,
-                           fmt::format("hazard {}: computes no case that reaches it, before {}", hazard,
+  for (const auto& [corner_case, cases] : before.corner_cases) {
+    if (now.corner_cases.contains(corner_case)) continue;
+    add(backend, change_of(less(), "corner-case-not-computed", op_type, corner_case,
+                           fmt::format("corner case {}: computes no case that reaches it, before {}", corner_case,
                                        with_thousands(cases))));
   }
 }
@@ -163,7 +163,7 @@ void Parts::compare_backends() {
   }
 }
 
-// Whether as much was asked as before: cases, coverage, hazards.
+// Whether as much was asked as before: cases, coverage, corner cases.
 
 namespace {
 
@@ -245,27 +245,27 @@ void Parts::compare_suites() {
   }
 }
 
-void Parts::compare_hazards() {
-  const auto reached = [](const HazardCoverage& coverage, const std::string& op_type, Hazard hazard) {
+void Parts::compare_corner_cases() {
+  const auto reached = [](const CornerCaseCoverage& coverage, const std::string& op_type, CornerCase corner_case) {
     std::uint64_t cases = 0;
     const auto found = coverage.by_operator().find(op_type);
     if (found == coverage.by_operator().end()) return cases;
-    for (const auto& [types, totals] : found->second) cases += totals[static_cast<std::size_t>(hazard)].cases;
+    for (const auto& [types, totals] : found->second) cases += totals[static_cast<std::size_t>(corner_case)].cases;
     return cases;
   };
   for (const std::string_view name : operator_names()) {
     const std::string op_type(name);
-    for (const HazardInfo& info : hazards()) {
-      const std::uint64_t before = reached(before_.hazards, op_type, info.hazard);
-      const std::uint64_t now = reached(now_.hazards, op_type, info.hazard);
+    for (const CornerCaseInfo& info : corner_cases()) {
+      const std::uint64_t before = reached(before_.corner_cases, op_type, info.corner_case);
+      const std::uint64_t now = reached(now_.corner_cases, op_type, info.corner_case);
       if ((before > 0) == (now > 0)) continue;
       Change change;
       change.effect = now > 0 ? Effect::better : less();
-      change.what = now > 0 ? "hazard-reached" : "hazard-lost";
+      change.what = now > 0 ? "corner-case-reached" : "corner-case-lost";
       change.op_type = op_type;
       change.signature = info.id;
-      change.text = fmt::format("hazard {} in {}: reached by {}, before by {}", info.id, op_type, plural(now, "case"),
-                                with_thousands(before));
+      change.text = fmt::format("corner case {} in {}: reached by {}, before by {}", info.id, op_type,
+                                plural(now, "case"), with_thousands(before));
       add(std::move(change));
     }
   }

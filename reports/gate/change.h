@@ -37,7 +37,7 @@ struct Change {
   QC_FIELD(std::string, backend, {}, "backend", .doc = "May be empty, like all that follow but the text.");
   QC_FIELD(std::string, op_type, {}, "operator");
   QC_FIELD(std::string, signature, {}, "signature",
-           .doc = "Of a finding; of other changes the suite, hazard, relation or layer.");
+           .doc = "Of a finding; of other changes the suite, corner case, relation or layer.");
   QC_FIELD(std::string, region, {}, "region", .doc = "Conditions under which the finding occurs.");
   QC_FIELD(std::string, finding, {}, "finding", .doc = "Its id in the new report.", .pattern = "^(F[1-9][0-9]*)?$");
   QC_FIELD(std::string, text, {}, "text", .min_length = 1);  ///< one line

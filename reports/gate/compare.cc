@@ -68,7 +68,7 @@ Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) 
   if (before.overflow != now.overflow) return refuse("overflow", before.overflow, now.overflow);
   Parts parts(before, now, waivers);
   parts.compare_suites();
-  parts.compare_hazards();
+  parts.compare_corner_cases();
   parts.compare_backends();
   parts.compare_findings();
   std::vector<Change> changes = parts.take();

@@ -10,7 +10,7 @@
 
 namespace qconform::gate {
 
-/// Everything that changed, by suite, hazard, backend, operator and finding. Whatever was tested less than in
+/// Everything that changed, by suite, corner case, backend, operator and finding. Whatever was tested less than in
 /// the baseline is worse, as is a finding that it does not have. `waivers`: those that may excuse findings, or
 /// null: then those count that the run was made with. Reports under different profiles or overflow policies
 /// are refused: what is right differs.

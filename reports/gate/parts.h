@@ -18,8 +18,8 @@ class Parts {
 
   /// Compares suites, the cases that they gave, and what they cover.
   void compare_suites();
-  /// Compares the hazards that were reached, by operator.
-  void compare_hazards();
+  /// Compares the corner cases that were reached, by operator.
+  void compare_corner_cases();
   /// Compares what backends did, by operator and relation.
   void compare_backends();
   void compare_findings();
@@ -38,7 +38,8 @@ class Parts {
                      const TierCounts& now);
   void compare_relations(const BackendResult& before, const BackendResult& now);
 
-  /// Effect of fewer cases of an operator, or of a hazard: a mere note with another seed, which draws them otherwise.
+  /// Effect of fewer cases of an operator, or of a corner case: a mere note with another seed, which draws them
+  /// otherwise.
   [[nodiscard]] Effect less() const { return before_.seed == now_.seed ? Effect::worse : Effect::note; }
 
   struct Group;

@@ -162,7 +162,7 @@ std::string attempt_rows(const std::vector<Attempt>& attempts) {
 }
 
 bool is_right(const Verdict& verdict) {
-  return verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::mistrusted ||
+  return verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::vacuous ||
          verdict.kind == VerdictKind::refused;
 }
 

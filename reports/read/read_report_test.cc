@@ -81,9 +81,9 @@ Json sample() {
   Report report;
   report.environment.version = "0.0.1";
   report.suites.emplace_back().name = "random";
-  HazardCounts counts;
-  counts.add(Hazard::tie_positive, 2);
-  report.hazards.add("QLinearConv", "uint8 int8 uint8", counts);
+  CornerCaseCounts counts;
+  counts.add(CornerCase::tie_positive, 2);
+  report.corner_cases.add("QLinearConv", "uint8 int8 uint8", counts);
   BackendResult backend;
   backend.info = {"mine", "1.0", "plugin"};
   OperatorResult result;
@@ -149,9 +149,9 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"/seed", "-1", "seed: expected an integer that is not negative, got -1"},
         Edit{"/novel", "1", "unknown key \"novel\""}, Edit{"/novel", "1", "(the report is of qconform 0.0.1, this is "},
         Edit{"/suites/0/digest", "\"12\"", "suites[0].digest: expected 16 hexadecimal digits, got \"12\""},
-        Edit{"/hazards/0/id", "\"no-such\"", "hazards[0].id: no hazard \"no-such\""},
-        Edit{"/hazards/0/cases", "7", "hazards[0].cases: 7, but its parts are 1 together"},
-        Edit{"/hazards/0/by/0/operator", "\"DequantizeLinear\"", "hazards[0].by[0].operator: "},
+        Edit{"/corner_cases/0/id", "\"no-such\"", "corner_cases[0].id: no corner_case \"no-such\""},
+        Edit{"/corner_cases/0/cases", "7", "corner_cases[0].cases: 7, but its parts are 1 together"},
+        Edit{"/corner_cases/0/by/0/operator", "\"DequantizeLinear\"", "corner_cases[0].by[0].operator: "},
         Edit{"/backends/0/operators/QLinearConv/verdicts/odd", "1",
              "backends[0].operators.QLinearConv.verdicts: no verdict \"odd\""},
         Edit{"/backends/0/operators/QLinearConv/cases", "9",
@@ -183,7 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"/results/backends/0/verdict", "[1, 1, 2]", "results.backends[0].failures.row: has row 0"},
         Edit{"/campaign/course/group_blocks", "3", "campaign.course.group_blocks: expected a power of two, got 3"},
         Edit{"/campaign/course/groups/0/first", "2", "groups[0].first: expected multiples of group_blocks"},
-        Edit{"/campaign/course/hazards/0/id", "\"none\"", "campaign.course.hazards[0].id: no hazard \"none\""},
+        Edit{"/campaign/course/corner_cases/0/id", "\"none\"",
+             "campaign.course.corner cases[0].id: no corner case \"none\""},
         Edit{"/seconds/total", "-0.5", "seconds.total: expected seconds, not negative, got -0.5"}));
 
 TEST(ReadReport, NamesTheMemberThatIsMissing) {

@@ -50,8 +50,7 @@ struct BenchTiming {
   QC_DESCRIBED(.name = "timing");
   QC_FIELD(std::string, backend, {}, "backend");
   QC_FIELD(std::string, verdict, {}, "verdict",
-           .doc = "Of the output of the last timed run; `pass` and `mistrusted` are right.",
-           .pattern = "^[a-z][a-z-]*$");
+           .doc = "Of the output of the last timed run; `pass` and `vacuous` are right.", .pattern = "^[a-z][a-z-]*$");
   QC_FIELD(std::string, detail, {}, "detail");
   QC_FIELD(std::string, layout, {}, "layout", .names = kBenchLayouts, .names_def = "layout");
   QC_FIELD(int, threads, {}, "threads", .minimum = 1);

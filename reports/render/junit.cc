@@ -86,8 +86,8 @@ TestCase undetermined_test(const BackendResult& backend, const std::string& op_t
 TestCase test_of(const RelationResult& relation, const BackendResult& backend) {
   TestCase test{"qconform." + backend.info.name + ".relations", relation.id, junit::Result::passed, "", "", ""};
   const std::string counts =
-      fmt::format("{} held, {} broken, {} failed, {} skipped for latitude, {} refused", relation.held, relation.broken,
-                  relation.failed, relation.latitude, relation.refused);
+      fmt::format("{} held, {} broken, {} failed, {} skipped as implementation-defined, {} refused", relation.held,
+                  relation.broken, relation.failed, relation.implementation_defined, relation.refused);
   if (relation.broken + relation.failed > 0) {
     test.result = backend.decides ? junit::Result::failed : junit::Result::skipped;
     test.type = "inconsistent";

@@ -50,7 +50,7 @@ std::string verdict_lines(const Report& report) {
 }
 
 constexpr std::string_view kTableHead =
-    "\n| backend | operator | cases | right | wrong | waived | refused | declined | mistrusted | tier |\n"
+    "\n| backend | operator | cases | right | wrong | waived | refused | declined | vacuous | tier |\n"
     "|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
 
 std::string table_row(const BackendResult& backend, const std::string& op_type, const OperatorResult& result) {
@@ -64,7 +64,7 @@ std::string table_row(const BackendResult& backend, const std::string& op_type, 
                      failing > waived ? fmt::format("**{}**", with_thousands(failing - waived)) : "0",
                      with_thousands(waived), with_thousands(result.count(VerdictKind::refused)),
                      with_thousands(result.count(VerdictKind::unsupported)),
-                     with_thousands(result.count(VerdictKind::mistrusted)), escaped(reached));
+                     with_thousands(result.count(VerdictKind::vacuous)), escaped(reached));
 }
 
 std::string relations_row(const BackendResult& backend) {

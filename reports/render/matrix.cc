@@ -139,7 +139,7 @@ MatrixState state_of(const BackendResult& backend, std::size_t position, const M
   const auto answers = [&](const CaseResult* result) {
     if (position >= result->backends.size()) return false;
     const VerdictKind verdict = result->backends[position].verdict;
-    return verdict == VerdictKind::pass || verdict == VerdictKind::mistrusted ||
+    return verdict == VerdictKind::pass || verdict == VerdictKind::vacuous ||
            (row.kind == VerdictKind::not_rejected && verdict == VerdictKind::refused);
   };
   const bool is_right =

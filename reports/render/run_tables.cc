@@ -23,9 +23,9 @@ struct TableWidths {
   int wrong;
   int refused;
   int declined;
-  int mistrusted;
+  int vacuous;
 
-  [[nodiscard]] int all() const { return name + right + wrong + refused + declined + mistrusted; }
+  [[nodiscard]] int all() const { return name + right + wrong + refused + declined + vacuous; }
 };
 
 constexpr TableWidths kWide{34, 11, 9, 10, 10, 12};
@@ -113,7 +113,7 @@ std::string count_columns(const OperatorResult& result, const TableWidths* width
       {"wrong", result.failing(), w.wrong, &Painter::bad},
       {"refused", result.count(VerdictKind::refused), w.refused, nullptr},
       {"declined", result.count(VerdictKind::unsupported), w.declined, &Painter::aside},
-      {"mistrusted", result.count(VerdictKind::mistrusted), w.mistrusted, &Painter::aside},
+      {"vacuous", result.count(VerdictKind::vacuous), w.vacuous, &Painter::aside},
   };
   std::string text;
   for (const Column& column : columns) {
@@ -147,20 +147,20 @@ std::string operator_rows(const std::string& name, const OperatorResult& result,
     text += note("not asked", plural(count, "case") + why_not_asked);
   }
   return text + reasons_note("declined", result.unsupported_reasons, verbose) +
-         reasons_note("mistrusted", result.mistrusted_reasons, verbose) + not_judged_note(result, verbose);
+         reasons_note("vacuous", result.vacuous_reasons, verbose) + not_judged_note(result, verbose);
 }
 
-// "hazards in computed cases 24 of 52": of those that concern the operators that it was asked for.
-std::string hazards_line(const BackendResult& backend) {
+// "corner cases in computed cases 24 of 52": of those that concern the operators that it was asked for.
+std::string corner_cases_line(const BackendResult& backend) {
   std::size_t applicable = 0;
   std::size_t computed = 0;
-  for (const HazardInfo& info : hazards()) {
+  for (const CornerCaseInfo& info : corner_cases()) {
     const auto is_concerned = [&](const auto& named) { return concerns(info, named.first); };
-    const auto computes = [&](const auto& named) { return named.second.hazards.contains(std::string(info.id)); };
+    const auto computes = [&](const auto& named) { return named.second.corner_cases.contains(std::string(info.id)); };
     applicable += std::any_of(backend.operators.begin(), backend.operators.end(), is_concerned) ? 1 : 0;
     computed += std::any_of(backend.operators.begin(), backend.operators.end(), computes) ? 1 : 0;
   }
-  return applicable == 0 ? "" : fmt::format("  hazards in computed cases {} of {}\n", computed, applicable);
+  return applicable == 0 ? "" : fmt::format("  corner cases in computed cases {} of {}\n", computed, applicable);
 }
 
 // "triples in computed cases 1,204 of 279,739; ties 80, near 1,300"
@@ -248,7 +248,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     if (text.empty() && widths != nullptr) {
       text = fmt::format("{:<{}}{:>{}}{:>{}}{:>{}}{:>{}}{:>{}}\n", "cases by operator", widths->name, "right",
                          widths->right, "wrong", widths->wrong, "refused", widths->refused, "declined",
-                         widths->declined, "mistrusted", widths->mistrusted);
+                         widths->declined, "vacuous", widths->vacuous);
     }
     const std::string name =
         fmt::format("{} {} ({})", shown(backend.info.name), shown(backend.info.version), shown(backend.info.kind));
@@ -276,7 +276,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     if (backend.code) text += code_line(*backend.code);
     if (backend.power) text += power_lines(*backend.power, "  ");
     if (backend.fusion) text += fusion_lines(*backend.fusion, verbose);
-    if (verbose) text += hazards_line(backend) + ties_line(backend);
+    if (verbose) text += corner_cases_line(backend) + ties_line(backend);
   }
   return text;
 }
@@ -368,11 +368,11 @@ std::string brief_table(const Report& report, const Painter& paint, std::size_t 
     text += "\n";
     if (backend.power) text += power_lines(*backend.power, "  ");
   }
-  std::uint64_t mistrusted = 0;
-  for (const BackendResult& backend : report.backends) mistrusted += backend.count(VerdictKind::mistrusted);
-  if (mistrusted > 0) {
-    text += fmt::format("{} not counted: the output is right, but proves nothing (mistrusted)\n",
-                        plural(mistrusted, "answer"));
+  std::uint64_t vacuous = 0;
+  for (const BackendResult& backend : report.backends) vacuous += backend.count(VerdictKind::vacuous);
+  if (vacuous > 0) {
+    text +=
+        fmt::format("{} not counted: the output is right, but proves nothing (vacuous)\n", plural(vacuous, "answer"));
   }
   const auto waived = static_cast<std::uint64_t>(std::count_if(report.findings.begin(), report.findings.end(),
                                                                [](const Finding& f) { return f.waiver.has_value(); }));

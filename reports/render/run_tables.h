@@ -28,7 +28,7 @@ class Painter {
   bool colour_;
 };
 
-/// A row for each operator of each backend: cases computed right and wrong, rightly refused, declined, mistrusted;
+/// A row for each operator of each backend: cases computed right and wrong, rightly refused, declined, vacuous;
 /// below it the kinds and the reasons. `verbose`: how many elements meet which tier. Narrower than usual where it must
 /// fit into so many `columns`, or in words; 0: it need not.
 [[nodiscard]] std::string backend_table(const Report& report, const Painter& paint, bool verbose, std::size_t columns);

@@ -83,16 +83,16 @@ std::string suite_lines(const SuiteResult& suite, const Painter& paint, bool ver
   return text + aside + dispute_lines(suite, paint);
 }
 
-// Up to this many hazards are shown with their counts, in the list's order; the JSON report has all.
-constexpr std::size_t kShownHazards = 6;
+// Up to this many corner cases are shown with their counts, in the list's order; the JSON report has all.
+constexpr std::size_t kShownCornerCases = 6;
 
-// "hazards reached 27 of 31: positive ties 1,904, ..." and those that were not.
-std::string hazard_lines(const HazardCoverage& coverage, const Painter& paint) {
+// "corner cases reached 27 of 31: positive ties 1,904, ..." and those that were not.
+std::string corner_case_lines(const CornerCaseCoverage& coverage, const Painter& paint) {
   std::vector<std::string> reached;
   std::vector<std::string_view> missed;
-  for (const HazardInfo& info : hazards()) {
-    if (!coverage.is_applicable(info.hazard)) continue;
-    const HazardTotal total = coverage.total(info.hazard);
+  for (const CornerCaseInfo& info : corner_cases()) {
+    if (!coverage.is_applicable(info.corner_case)) continue;
+    const CornerCaseTotal total = coverage.total(info.corner_case);
     if (total.cases == 0) {
       missed.push_back(info.id);
     } else {
@@ -100,9 +100,9 @@ std::string hazard_lines(const HazardCoverage& coverage, const Painter& paint) {
     }
   }
   if (reached.empty() && missed.empty()) return "";
-  std::string text = fmt::format("hazards reached {} of {}", reached.size(), reached.size() + missed.size());
-  const bool all_shown = reached.size() <= kShownHazards;
-  if (!all_shown) reached.resize(kShownHazards);
+  std::string text = fmt::format("corner cases reached {} of {}", reached.size(), reached.size() + missed.size());
+  const bool all_shown = reached.size() <= kShownCornerCases;
+  if (!all_shown) reached.resize(kShownCornerCases);
   if (!reached.empty()) text += fmt::format(": {}{}", fmt::join(reached, ", "), all_shown ? "" : " ...");
   text += "\n";
   if (!missed.empty()) text += fmt::format("  {} {}\n", paint.aside("not reached:"), fmt::join(missed, ", "));
@@ -117,7 +117,9 @@ std::string relation_lines(const BackendResult& backend, const Painter& paint) {
     text += fmt::format("  {:<26} {:>9} held", shown(relation.id), with_thousands(relation.held));
     if (relation.broken > 0) text += "  " + paint.bad(with_thousands(relation.broken) + " broken");
     if (relation.failed > 0) text += "  " + paint.bad(with_thousands(relation.failed) + " failed");
-    if (relation.latitude > 0) text += "  " + paint.aside(with_thousands(relation.latitude) + " skipped for latitude");
+    if (relation.implementation_defined > 0)
+      text +=
+          "  " + paint.aside(with_thousands(relation.implementation_defined) + " skipped as implementation-defined");
     if (relation.refused > 0) text += "  " + with_thousands(relation.refused) + " refused";
     text += "  " + with_thousands(relation.not_applicable) + " not applicable\n";
   }
@@ -207,7 +209,7 @@ std::string summary(const Report& report, const SummaryStyle& style) {
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
   text += backend_table(report, paint, style.verbose, style.columns);
   for (const BackendResult& backend : report.backends) text += relation_lines(backend, paint);
-  if (style.verbose) text += hazard_lines(report.hazards, paint) + stage_line(report);
+  if (style.verbose) text += corner_case_lines(report.corner_cases, paint) + stage_line(report);
   std::string findings;
   std::size_t count = 0;
   for (const Finding& finding : report.findings) {

@@ -13,7 +13,7 @@ namespace qconform::report {
 
 struct SummaryStyle {
   bool colour = false;      ///< ANSI colours
-  bool verbose = false;     ///< also digests, ties, hazards, elements by tier, seconds by stage
+  bool verbose = false;     ///< also digests, ties, corner cases, elements by tier, seconds by stage
   bool brief = false;       ///< a row for each backend and a line for each finding instead
   std::size_t columns = 0;  ///< that tables should fit into; 0: no matter
 };

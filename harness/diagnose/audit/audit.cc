@@ -50,9 +50,9 @@ class Auditor {
       return;
     }
     const Operator* const op = operator_of(test_case);
-    const HazardCounts& reached = trial.hazards();
-    for (const HazardInfo& info : hazards()) {
-      audit_.hazards[op->name].add(info.hazard, static_cast<std::int64_t>(reached[info.hazard]));
+    const CornerCaseCounts& reached = trial.corner_cases();
+    for (const CornerCaseInfo& info : corner_cases()) {
+      audit_.corner_cases[op->name].add(info.corner_case, static_cast<std::int64_t>(reached[info.corner_case]));
     }
     shared_seconds_ += seconds_since(start);
     for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
@@ -96,9 +96,9 @@ MutantTrial::MutantTrial(const Case& test_case, const Policy& policy)
   right_.insert(right_.end(), expected_.further_outputs.begin(), expected_.further_outputs.end());
 }
 
-const HazardCounts& MutantTrial::hazards() {
+const CornerCaseCounts& MutantTrial::corner_cases() {
   assess(*expected_.test_case, expected_);
-  return expected_.hazards;
+  return expected_.corner_cases;
 }
 
 Effect MutantTrial::effect_of(const MutantModel& mutant) const {
@@ -159,18 +159,19 @@ Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sour
 
 namespace {
 
-std::string joined_labels(const std::vector<Hazard>& hazards) {
+std::string joined_labels(const std::vector<CornerCase>& corner_cases) {
   std::string text;
-  for (const Hazard hazard : hazards) text += (text.empty() ? "" : ", ") + std::string(info_of(hazard).label);
+  for (const CornerCase corner_case : corner_cases)
+    text += (text.empty() ? "" : ", ") + std::string(info_of(corner_case).label);
   return text;
 }
 
 }  // namespace
 
-std::vector<Hazard> hazards_behind(const Defect& defect, const Operator& op) {
-  std::vector<Hazard> concerned;
-  std::copy_if(defect.hazards.begin(), defect.hazards.end(), std::back_inserter(concerned),
-               [&](Hazard hazard) { return qconform::concerns(info_of(hazard), op.name); });
+std::vector<CornerCase> corner_cases_behind(const Defect& defect, const Operator& op) {
+  std::vector<CornerCase> concerned;
+  std::copy_if(defect.corner_cases.begin(), defect.corner_cases.end(), std::back_inserter(concerned),
+               [&](CornerCase corner_case) { return qconform::concerns(info_of(corner_case), op.name); });
   return concerned;
 }
 
@@ -180,14 +181,14 @@ Survival Audit::survival(const Mutant& mutant) const {
   if (mutant.differed > 0) {
     return {"differs on " + std::to_string(mutant.differed) + " cases, where its answers are admissible", {}};
   }
-  const std::vector<Hazard> behind = hazards_behind(*mutant.defect, *mutant.op);
-  std::vector<Hazard> unreached;
-  for (const Hazard hazard : behind) {
-    if (reached(mutant.op->name, hazard) == 0) unreached.push_back(hazard);
+  const std::vector<CornerCase> behind = corner_cases_behind(*mutant.defect, *mutant.op);
+  std::vector<CornerCase> unreached;
+  for (const CornerCase corner_case : behind) {
+    if (reached(mutant.op->name, corner_case) == 0) unreached.push_back(corner_case);
   }
   if (behind.empty()) return {"no case has " + trigger, {}};
   if (unreached.size() == behind.size()) return {"never reached: " + joined_labels(unreached), unreached};
-  return {"its hazard is reached, but not where it shows: " + trigger, unreached};
+  return {"its corner case is reached, but not where it shows: " + trigger, unreached};
 }
 
 }  // namespace qconform::diagnose

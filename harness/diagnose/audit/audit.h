@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
 #include "harness/forms/archive/archive.h"
@@ -59,13 +59,13 @@ struct Mutant {
   [[nodiscard]] Fate fate() const;
 };
 
-/// Returns the hazards that let the defect show and that concern the operator.
-[[nodiscard]] std::vector<Hazard> hazards_behind(const Defect& defect, const Operator& op);
+/// Returns the corner cases that let the defect show and that concern the operator.
+[[nodiscard]] std::vector<CornerCase> corner_cases_behind(const Defect& defect, const Operator& op);
 
 /// Why a mutant survives.
 struct Survival {
-  std::string reason;             ///< one line
-  std::vector<Hazard> unreached;  ///< hazards behind the defect that no case of the suite reaches
+  std::string reason;                 ///< one line
+  std::vector<CornerCase> unreached;  ///< corner cases behind the defect that no case of the suite reaches
 };
 
 /// The audit of one suite.
@@ -76,11 +76,11 @@ struct Audit {
   std::uint64_t not_modelled = 0;
   std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
   std::uint64_t graphs = 0;     ///< those of the cases that have several nodes
-  std::map<std::string_view, HazardCounts> hazards;  ///< that the cases of each operator reach, by its name
+  std::map<std::string_view, CornerCaseCounts> corner_cases;  ///< that the cases of each operator reach, by its name
 
-  [[nodiscard]] std::uint64_t reached(std::string_view op_type, Hazard hazard) const {
-    const auto found = hazards.find(op_type);
-    return found == hazards.end() ? 0 : found->second[hazard];
+  [[nodiscard]] std::uint64_t reached(std::string_view op_type, CornerCase corner_case) const {
+    const auto found = corner_cases.find(op_type);
+    return found == corner_cases.end() ? 0 : found->second[corner_case];
   }
   /// Says why a mutant that is not killed survives.
   [[nodiscard]] Survival survival(const Mutant& mutant) const;
@@ -125,8 +125,8 @@ class MutantTrial {
   /// The work of running a mutant on a modelled case, as ModelledCase::expense().
   [[nodiscard]] std::uint64_t expense() const { return modelled_->expense(); }
   [[nodiscard]] Effect effect_of(const MutantModel& mutant) const;
-  /// The hazards that a modelled case reaches.
-  [[nodiscard]] const HazardCounts& hazards();
+  /// The corner cases that a modelled case reaches.
+  [[nodiscard]] const CornerCaseCounts& corner_cases();
 
  private:
   Expected expected_;

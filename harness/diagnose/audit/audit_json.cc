@@ -20,7 +20,7 @@ MutantEntry entry_of(const Audit& audit, const Mutant& mutant) {
   if (mutant.first) return entry;
   const Survival survival = audit.survival(mutant);
   entry.why = survival.reason;
-  for (const Hazard hazard : survival.unreached) entry.unreached.emplace_back(info_of(hazard).id);
+  for (const CornerCase corner_case : survival.unreached) entry.unreached.emplace_back(info_of(corner_case).id);
   return entry;
 }
 

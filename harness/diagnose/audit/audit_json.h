@@ -25,7 +25,7 @@ struct MutantEntry {
   QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "On which it was judged wrong.", .presence = Presence::late);
   QC_FIELD(std::optional<Detection>, first, {}, "first", .doc = "The case that killed it first.");
   QC_FIELD(std::string, why, {}, "why", .doc = "Of a survivor.", .presence = Presence::omitted);
-  QC_FIELD(std::vector<std::string>, unreached, {}, "unreached", .doc = "Hazards it needs that no case reaches.",
+  QC_FIELD(std::vector<std::string>, unreached, {}, "unreached", .doc = "Corner cases it needs that no case reaches.",
            .presence = Presence::omitted);
 };
 

@@ -117,26 +117,26 @@ TEST(Audit, AdmittedMutantsFailNoCase) {
   EXPECT_GT(differed, 20U);
 }
 
-// Why a mutant survives is said in hazards: those that no case reaches.
-TEST(Audit, ASurvivorNamesTheHazardThatWasNotReached) {
+// Why a mutant survives is said in corner cases: those that no case reaches.
+TEST(Audit, ASurvivorNamesTheCornerCaseThatWasNotReached) {
   const Audit random = audit_of("random", 60);
   const Survival ties = random.survival(mutant(random, "half-away", "QLinearConv"));
-  EXPECT_EQ(ties.unreached, (std::vector{Hazard::tie_positive, Hazard::tie_negative}));
+  EXPECT_EQ(ties.unreached, (std::vector{CornerCase::tie_positive, CornerCase::tie_negative}));
   EXPECT_EQ(ties.reason, "never reached: positive ties, negative ties");
-  EXPECT_EQ(random.reached("QLinearConv", Hazard::tie_positive), 0U);
-  EXPECT_GT(random.reached("QLinearConv", Hazard::clamp_high), 0U);
+  EXPECT_EQ(random.reached("QLinearConv", CornerCase::tie_positive), 0U);
+  EXPECT_GT(random.reached("QLinearConv", CornerCase::clamp_high), 0U);
   const Audit none = audit_of("random", 0);
   EXPECT_EQ(none.survival(none.mutants.front()).reason, "no case of the operator");
 }
 
-// Each hazard behind a defect is one of the operator, and every defect that shows in ordinary cases has none.
-TEST(Audit, KilledMutantsReachTheirHazard) {
+// Each corner case behind a defect is one of the operator, and every defect that shows in ordinary cases has none.
+TEST(Audit, KilledMutantsReachTheirCornerCase) {
   const Audit corpus = audit_of("corpus");
   for (const Mutant& m : corpus.mutants) {
-    const std::vector<Hazard> behind = hazards_behind(*m.defect, *m.op);
+    const std::vector<CornerCase> behind = corner_cases_behind(*m.defect, *m.op);
     if (behind.empty() || m.fate() != Fate::killed) continue;
     std::uint64_t reached = 0;
-    for (const Hazard hazard : behind) reached += corpus.reached(m.op->name, hazard);
+    for (const CornerCase corner_case : behind) reached += corpus.reached(m.op->name, corner_case);
     EXPECT_GT(reached, 0U) << m.defect->id << " in " << m.op->name;
   }
 }

@@ -124,12 +124,13 @@ void Enumeration::join(Operation operation, std::span<const Entry* const> operan
 
 // The values as the stage takes them.
 std::vector<std::int64_t> Enumeration::stored(std::vector<std::int64_t> values) const {
-  for (std::size_t i = 0; slot_.is_held && i < values.size(); ++i) values[i] = held_in(rows_[i].range, values[i]);
+  for (std::size_t i = 0; slot_.wraps_in_range && i < values.size(); ++i)
+    values[i] = held_in(rows_[i].range, values[i]);
   return values;
 }
 
 std::uint64_t Enumeration::fingerprint(const std::vector<std::int64_t>& values) const {
-  return slot_.is_held ? fingerprint_of(stored(values)) : fingerprint_of(values);
+  return slot_.wraps_in_range ? fingerprint_of(stored(values)) : fingerprint_of(values);
 }
 
 void Enumeration::add(Entry entry) {

@@ -102,7 +102,7 @@ class Search {
   void gather() {
     const std::uint64_t count = std::min(kBlindCases, options_.cases);
     for (; generated_ < count && budget_.is_left(kForGathering); ++generated_) {
-      if (generated_ % kAimingTurn == 0) probes_.target(common_hazards(op_, failures_of(evidence_)));
+      if (generated_ % kAimingTurn == 0) probes_.target(common_corner_cases(op_, failures_of(evidence_)));
       observe(probes_.next());
     }
   }
@@ -199,8 +199,8 @@ class Search {
     for (const std::vector<DefectSet>* list : {&fitting_, &larger_}) {
       for (const DefectSet& candidate : *list) all.push_back(&candidate);
     }
-    std::vector<Hazard> hazards = separating_hazards(op_, all, known_, few_fail());
-    if (!hazards.empty()) probes_.target(std::move(hazards));
+    std::vector<CornerCase> corner_cases = separating_corner_cases(op_, all, known_, few_fail());
+    if (!corner_cases.empty()) probes_.target(std::move(corner_cases));
   }
 
   // Cases on which the candidates disagree, until one is left or none comes up any more.
@@ -243,7 +243,7 @@ class Search {
   // region until enough of them passed; one that fails corrects the region.
   void doubt_region() {
     Region believed = region(suspected_region);
-    probes_.target(common_hazards(op_, failures_of(evidence_)));
+    probes_.target(common_corner_cases(op_, failures_of(evidence_)));
     probes_.stay_near();
     std::uint64_t passed = 0;
     for (std::uint64_t drawn = 0; drawn < kDoubts && passed < kFewestOutside && budget_.is_left(kForDoubting);

@@ -327,10 +327,10 @@ class Learner {
   void separate() {
     std::vector<const Observation*> failures(ordered_.begin(),
                                              ordered_.begin() + static_cast<std::ptrdiff_t>(failing_));
-    const std::vector<Hazard> common = common_hazards(op_, failures);
-    std::vector<Hazard> all;
-    for (const HazardInfo& info : hazards()) {
-      if (concerns(info, op_.name)) all.push_back(info.hazard);
+    const std::vector<CornerCase> common = common_corner_cases(op_, failures);
+    std::vector<CornerCase> all;
+    for (const CornerCaseInfo& info : corner_cases()) {
+      if (concerns(info, op_.name)) all.push_back(info.corner_case);
     }
     agreed_ = 0;
     // The cases that gave rows come first: in some of them the candidates see something that tells them apart.

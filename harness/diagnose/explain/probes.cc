@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/diagnose/explain/explanation.h"
 #include "harness/model/draws/swarm.h"
 #include "harness/model/mutate/case_mutator.h"
@@ -24,8 +24,8 @@ constexpr std::uint64_t kProbeStream = 0x5345'5041'5241'5445U;
 }  // namespace
 
 Probes::Probes(const Operator& op, std::uint64_t seed) : op_(op), family_(*family_of("", op.name)), seed_(seed) {
-  for (const HazardInfo& info : hazards()) {
-    if (concerns(info, op.name)) concerned_.push_back(info.hazard);
+  for (const CornerCaseInfo& info : corner_cases()) {
+    if (concerns(info, op.name)) concerned_.push_back(info.corner_case);
   }
 }
 
@@ -38,7 +38,7 @@ void Probes::add_neighbourhood(const Case& test_case) {
   }
 }
 
-Hazard Probes::draw_hazard(Rng& rng) const {
+CornerCase Probes::draw_corner_case(Rng& rng) const {
   // Not always: what nobody aims for on purpose is to be met as well.
   if (!targets_.empty() && rng.chance(3, 4)) return targets_[rng.below(static_cast<std::uint32_t>(targets_.size()))];
   return concerned_[rng.below(static_cast<std::uint32_t>(concerned_.size()))];
@@ -51,7 +51,7 @@ Case Probes::draw(Rng& rng) const {
   }
   const bool has_targets = family_.draw_for != nullptr && !concerned_.empty();
   if (has_targets && (turn == 1 || (!targets_.empty() && rng.chance(1, 2))))
-    return family_.draw_for(rng, op_, draw_hazard(rng), Swarm());
+    return family_.draw_for(rng, op_, draw_corner_case(rng), Swarm());
   return op_.draw(rng, Swarm::of_case(seed_, drawn_ * kSwarmBlock));
 }
 
@@ -70,41 +70,42 @@ Case Probes::next() {
 
 namespace {
 
-std::vector<Hazard> hazards_near(const Defect& defect, const Operator& op) {
-  std::vector<Hazard> wanted;
+std::vector<CornerCase> corner_cases_near(const Defect& defect, const Operator& op) {
+  std::vector<CornerCase> wanted;
   for (const StageInfo* stage : replaced_stages(defect)) {
-    std::copy_if(stage->hazards.begin(), stage->hazards.end(), std::back_inserter(wanted),
-                 [&](Hazard hazard) { return concerns(info_of(hazard), op.name); });
+    std::copy_if(stage->corner_cases.begin(), stage->corner_cases.end(), std::back_inserter(wanted),
+                 [&](CornerCase corner_case) { return concerns(info_of(corner_case), op.name); });
   }
   return wanted;
 }
 
 }  // namespace
 
-std::vector<Hazard> common_hazards(const Operator& op, std::span<const Observation* const> failures) {
+std::vector<CornerCase> common_corner_cases(const Operator& op, std::span<const Observation* const> failures) {
   const std::string_view pattern = pattern_of(failures).id;
   const bool is_rounding = pattern == "ties" || pattern == "near-ties";
-  std::vector<Hazard> common;
-  for (const HazardInfo& info : hazards()) {
+  std::vector<CornerCase> common;
+  for (const CornerCaseInfo& info : corner_cases()) {
     if (!concerns(info, op.name)) continue;
     const bool is_common = std::all_of(failures.begin(), failures.end(), [&](const Observation* observation) {
-      return observation->expected().hazards[info.hazard] > 0;
+      return observation->expected().corner_cases[info.corner_case] > 0;
     });
-    if (is_common || (is_rounding && info.hazard <= Hazard::near_tie_below)) common.push_back(info.hazard);
+    if (is_common || (is_rounding && info.corner_case <= CornerCase::near_tie_below))
+      common.push_back(info.corner_case);
   }
   return common;
 }
 
-std::vector<Hazard> separating_hazards(const Operator& op, std::span<const DefectSet* const> candidates,
-                                       std::span<const Defect* const> known, bool few_failures) {
-  std::vector<Hazard> separating;
+std::vector<CornerCase> separating_corner_cases(const Operator& op, std::span<const DefectSet* const> candidates,
+                                                std::span<const Defect* const> known, bool few_failures) {
+  std::vector<CornerCase> separating;
   for (const Defect* defect : known) {
     const auto with = std::count_if(candidates.begin(), candidates.end(), [&](const DefectSet* candidate) {
       return std::find(candidate->defects.begin(), candidate->defects.end(), defect) != candidate->defects.end();
     });
     const bool is_common = with == static_cast<std::ptrdiff_t>(candidates.size()) && !few_failures;
     if (with == 0 || is_common) continue;
-    for (const Hazard hazard : hazards_near(*defect, op)) separating.push_back(hazard);
+    for (const CornerCase corner_case : corner_cases_near(*defect, op)) separating.push_back(corner_case);
   }
   return separating;
 }

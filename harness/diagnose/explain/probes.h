@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/model/defects/observation.h"
 #include "harness/model/draws/rng.h"
@@ -15,7 +15,7 @@
 namespace qconform::diagnose {
 
 /// Small cases in contract, of one operator, without end: by turns neighbours of cases that showed
-/// something, random ones, and ones that aim for a hazard. Deterministic.
+/// something, random ones, and ones that aim for a corner case. Deterministic.
 class Probes {
  public:
   Probes(const Operator& op, std::uint64_t seed);
@@ -24,9 +24,9 @@ class Probes {
   /// small (harness/model/mutate) has no mutants, and is left aside. Keeps the latest few.
   void add_neighbourhood(const Case& test_case);
 
-  /// From now on most cases that aim for a hazard aim for one of these, which concern the operator, and
+  /// From now on most cases that aim for a corner case aim for one of these, which concern the operator, and
   /// more cases do.
-  void target(std::vector<Hazard> hazards) { targets_ = std::move(hazards); }
+  void target(std::vector<CornerCase> corner_cases) { targets_ = std::move(corner_cases); }
   /// From now on two cases in three are mutants.
   void stay_near() { is_near_ = true; }
 
@@ -34,25 +34,28 @@ class Probes {
 
  private:
   [[nodiscard]] Case draw(Rng& rng) const;
-  [[nodiscard]] Hazard draw_hazard(Rng& rng) const;
+  [[nodiscard]] CornerCase draw_corner_case(Rng& rng) const;
 
   const Operator& op_;
   const Family& family_;
-  std::vector<Hazard> concerned_;  // that concern the operator
+  std::vector<CornerCase> concerned_;  // that concern the operator
   std::uint64_t seed_;
   std::uint64_t drawn_ = 0;
-  std::vector<Hazard> targets_;
+  std::vector<CornerCase> targets_;
   std::vector<Case> neighbours_;
   bool is_near_ = false;
   std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept
 };
 
-/// Returns the hazards that all failures have in common, and all hazards of rounding where the failures are about ties.
-[[nodiscard]] std::vector<Hazard> common_hazards(const Operator& op, std::span<const Observation* const> failures);
+/// Returns the corner cases that all failures have in common, and all corner cases of rounding where the failures are
+/// about ties.
+[[nodiscard]] std::vector<CornerCase> common_corner_cases(const Operator& op,
+                                                          std::span<const Observation* const> failures);
 
-/// Returns hazards near which those of the `known` defects show that some of the candidates have and others lack; with
-/// `few_failures`, also those that all of them have.
-[[nodiscard]] std::vector<Hazard> separating_hazards(const Operator& op, std::span<const DefectSet* const> candidates,
-                                                     std::span<const Defect* const> known, bool few_failures);
+/// Returns corner cases near which those of the `known` defects show that some of the candidates have and others lack;
+/// with `few_failures`, also those that all of them have.
+[[nodiscard]] std::vector<CornerCase> separating_corner_cases(const Operator& op,
+                                                              std::span<const DefectSet* const> candidates,
+                                                              std::span<const Defect* const> known, bool few_failures);
 
 }  // namespace qconform::diagnose

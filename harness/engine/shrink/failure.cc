@@ -57,16 +57,17 @@ Distance distance_of(const Tensor& got, const Tensor& right, std::int64_t index,
 
 }  // namespace
 
-Lane lane_of(const Classification& classification) {
-  Lane lane{classification.expectation(), {}, classification.value_is_open};
+Requirement requirement_of(const Classification& classification) {
+  Requirement requirement{classification.expectation(), {}, classification.value_is_open};
   if (const auto& violation = classification.contract.violation) {
-    lane.rules.push_back(violation->rule + " " + violation->field);
-    return lane;
+    requirement.rules.push_back(violation->rule + " " + violation->field);
+    return requirement;
   }
-  for (const reference::Remark& remark : classification.contract.latitude) lane.rules.push_back(remark.rule);
-  std::sort(lane.rules.begin(), lane.rules.end());
-  lane.rules.erase(std::unique(lane.rules.begin(), lane.rules.end()), lane.rules.end());
-  return lane;
+  for (const reference::Remark& remark : classification.contract.implementation_defined)
+    requirement.rules.push_back(remark.rule);
+  std::sort(requirement.rules.begin(), requirement.rules.end());
+  requirement.rules.erase(std::unique(requirement.rules.begin(), requirement.rules.end()), requirement.rules.end());
+  return requirement;
 }
 
 Failure failure_of(const Expected& expected, const Outcome& outcome, const Verdict& verdict) {

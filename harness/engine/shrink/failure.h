@@ -17,14 +17,14 @@
 namespace qconform::shrink {
 
 /// The semantics of a case, as far as shrinking must keep them.
-struct Lane {
+struct Requirement {
   Expectation expectation = Expectation::unstated;
-  std::vector<std::string> rules;  ///< "C8 pads" of the violation, or the rules of the latitudes
+  std::vector<std::string> rules;  ///< "C8 pads" of the violation, or the rules that make it implementation-defined
   bool value_is_open = false;
-  bool operator==(const Lane&) const = default;
+  bool operator==(const Requirement&) const = default;
 };
 
-[[nodiscard]] Lane lane_of(const Classification& classification);
+[[nodiscard]] Requirement requirement_of(const Classification& classification);
 
 /// How far the most distant wrong element is from the right value.
 enum class Distance : std::uint8_t {

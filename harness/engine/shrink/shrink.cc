@@ -72,7 +72,7 @@ class Search final : public Subject {
     if (exhausted() || is_out_of_budget() || candidate.nodes.empty()) return false;
     if (!refused_.insert(digest_of(candidate)).second) return false;
     const Classification classification = classify(candidate);
-    if (lane_of(classification) != lane_) return false;
+    if (requirement_of(classification) != requirement_) return false;
     const Measure smaller = measure(candidate, shrink::output_elements(classification));
     if (!(smaller < measure_)) return false;
     Answer answer = run(candidate);
@@ -144,7 +144,7 @@ class Search final : public Subject {
     current_ = std::move(failing);
     forget_answers(current_);
     const Classification classification = classify(current_);
-    lane_ = lane_of(classification);
+    requirement_ = requirement_of(classification);
     measure_ = measure(current_, shrink::output_elements(classification));
     refused_.insert(digest_of(current_));
   }
@@ -224,7 +224,7 @@ class Search final : public Subject {
   const HasCause& cause_;
   double start_;
   Case current_;
-  Lane lane_;
+  Requirement requirement_;
   Measure measure_;
   std::optional<Failure> failure_;
   bool keeps_cause_ = false;  // the first case has the cause that cause_ asks for
@@ -246,7 +246,7 @@ class Collector final : public Subject {
  public:
   Collector(const Case& test_case, std::size_t limit) : case_(test_case), limit_(limit) {
     const Classification classification = classify(case_);
-    lane_ = lane_of(classification);
+    requirement_ = requirement_of(classification);
     measure_ = measure(case_, shrink::output_elements(classification));
     seen_.insert(digest_of(case_));
     // An element in the middle of the output, for want of a wrong one.
@@ -263,7 +263,7 @@ class Collector final : public Subject {
     forget_answers(candidate);
     if (exhausted() || candidate.nodes.empty() || !seen_.insert(digest_of(candidate)).second) return false;
     const Classification classification = classify(candidate);
-    if (lane_of(classification) != lane_) return false;
+    if (requirement_of(classification) != requirement_) return false;
     if (measure(candidate, output_elements(classification)) < measure_) found_.push_back(std::move(candidate));
     return false;
   }
@@ -273,7 +273,7 @@ class Collector final : public Subject {
  private:
   const Case& case_;
   std::size_t limit_;
-  Lane lane_;
+  Requirement requirement_;
   Measure measure_;
   std::vector<std::int64_t> element_;
   std::set<std::uint64_t> seen_;

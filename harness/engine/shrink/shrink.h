@@ -70,8 +70,8 @@ struct Result {
 };
 
 /// A smaller case counts as failing in the same way when it has the same expectation, for the same
-/// rule (the violation's rule and field, the rules of the latitudes), the same Failure (failure.h), and the
-/// same `cause`, where that is given and the case given has it. The result records what the backend gave.
+/// rule (the violation's rule and field, the rules that make it implementation-defined), the same Failure (failure.h),
+/// and the same `cause`, where that is given and the case given has it. The result records what the backend gave.
 ///
 /// `expected` is the kind of verdict that the case is known for, if it is: a different one at first
 /// means that the failure is not reproduced. Tries the case given up to three times, and the result

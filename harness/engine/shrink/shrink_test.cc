@@ -114,7 +114,9 @@ void expect_no_smaller_neighbour(const Case& minimal, const Runner& runner) {
   std::vector<Case> neighbours = neighbours_of(minimal, wrong);
   for (Case& other : simpler(minimal)) neighbours.push_back(std::move(other));
   for (const Case& other : neighbours) {
-    if (lane_of(classify(other)) != lane_of(classify(minimal)) || !(measure_of(other) < measure_of(minimal))) continue;
+    if (requirement_of(classify(other)) != requirement_of(classify(minimal)) ||
+        !(measure_of(other) < measure_of(minimal)))
+      continue;
     EXPECT_NE(failure_on(other, runner), failure) << summary_of(minimal) << " is not minimal: " << summary_of(other);
   }
 }
@@ -151,7 +153,7 @@ TEST_P(PlantedShrink, KeepsTheFailureAndNeverGrows) {
     const Result result = shrink(original, runner, {});
     EXPECT_EQ(result.ending, Ending::minimal);
     EXPECT_EQ(failure_on(result.smallest, runner), failure_on(original, runner));
-    EXPECT_EQ(lane_of(classify(result.smallest)), lane_of(classify(original)));
+    EXPECT_EQ(requirement_of(classify(result.smallest)), requirement_of(classify(original)));
     EXPECT_LT(measure_of(result.smallest), measure_of(original));
     EXPECT_EQ(elements_of(classify(result.smallest).lowered->output_shape()), 1) << summary_of(result.smallest);
 
@@ -234,7 +236,7 @@ TEST(Shrink, InvalidCaseKeepsTheRuleItBreaks) {
   const Result result = shrink(wrong_group, accepting, {});
   EXPECT_EQ(result.ending, Ending::minimal);
   EXPECT_EQ(result.verdict.kind, VerdictKind::not_rejected);
-  EXPECT_EQ(lane_of(classify(result.smallest)), lane_of(classify(wrong_group)));
+  EXPECT_EQ(requirement_of(classify(result.smallest)), requirement_of(classify(wrong_group)));
   EXPECT_LE(result.smallest.input(0)->elements(), 3) << summary_of(result.smallest);
 }
 
@@ -472,13 +474,13 @@ TEST(Shrink, LimitsEndTheSearch) {
   EXPECT_LE(short_time.runs, 5U);
 }
 
-TEST(Simpler, KeepsTheLaneAndIsSmaller) {
+TEST(Simpler, KeepsTheRequirementAndIsSmaller) {
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(40)); ++i) {
     const Case original = random_case(11, i);
     const std::vector<Case> candidates = simpler(original, 60);
     EXPECT_FALSE(candidates.empty()) << original.id;
     for (const Case& candidate : candidates) {
-      EXPECT_EQ(lane_of(classify(candidate)), lane_of(classify(original))) << original.id;
+      EXPECT_EQ(requirement_of(classify(candidate)), requirement_of(classify(original))) << original.id;
       EXPECT_LT(measure_of(candidate), measure_of(original)) << original.id;
     }
   }

@@ -24,7 +24,7 @@ struct FailureColumns {
 };
 
 struct ReasonColumns {
-  QC_DESCRIBED(.doc = "Columns of the cases that are declined (unsupported) or mistrusted; empty in older reports.");
+  QC_DESCRIBED(.doc = "Columns of the cases that are declined (unsupported) or vacuous; empty in older reports.");
   QC_FIELD(Positions, row, {}, "row", .doc = "Positions in the columns of all cases, ascending.", .def = "index");
   QC_FIELD(Positions, reason, {}, "reason", .doc = "Positions in reasons.", .def = "index");
 };
@@ -59,7 +59,7 @@ struct CaseColumns {
   QC_FIELD(std::vector<VerdictKind>, verdicts, {}, "verdicts");
   QC_FIELD(Texts, tiers, {}, "tiers", .def = "texts");
   QC_FIELD(Texts, reasons, {}, "reasons",
-           .doc = "Why cases are declined or mistrusted, as in unsupported_reasons and mistrusted_reasons.",
+           .doc = "Why cases are declined or vacuous, as in unsupported_reasons and vacuous_reasons.",
            .presence = Presence::late, .def = "texts");
   QC_FIELD(Positions, suite, {}, "suite", .doc = "Positions in suites.", .def = "index");
   QC_FIELD(Positions, op_type, {}, "operator", .doc = "Positions in operators.", .def = "index");
@@ -221,8 +221,7 @@ class RowMaker {
       const std::uint64_t row = columns.row[i];
       const bool is_next = row < results_.rows.size() && (i == 0 || row > columns.row[i - 1]);
       if (!is_next || !has_reason(results_.rows[row].backends[backend].verdict)) {
-        return refuse(fmt::format("{}.row[{}]", where, i),
-                      "expected rows that are unsupported or mistrusted, ascending");
+        return refuse(fmt::format("{}.row[{}]", where, i), "expected rows that are unsupported or vacuous, ascending");
       }
       if (columns.reason[i] >= columns_.reasons.size()) {
         return refuse(fmt::format("{}.reason[{}]", where, i), "is not in the list of reasons");
@@ -251,12 +250,12 @@ void describe_results(Archive& archive, Report& report) {
   archive.end_member();
 }
 
-// Hazards of a report: counts by operator and element types in C++, a list of hazards with the same in JSON.
+// Corner cases of a report: counts by operator and element types in C++, a list of corner cases with the same in JSON.
 
 namespace {
 
-// The cases and elements of one operator, with these element types, that reach a hazard.
-struct HazardPlace {
+// The cases and elements of one operator, with these element types, that reach a corner case.
+struct CornerCasePlace {
   QC_DESCRIBED();
   QC_FIELD(std::string, op_type, {}, "operator");
   QC_FIELD(std::string, types, {}, "types", .doc = "Element types of data, weights and output, separated by spaces.");
@@ -264,34 +263,34 @@ struct HazardPlace {
   QC_FIELD(std::uint64_t, elements, {}, "elements", .minimum = 1);
 };
 
-struct HazardEntry {
-  std::vector<HazardPlace> by;
+struct CornerCaseEntry {
+  std::vector<CornerCasePlace> by;
 
-  [[nodiscard]] std::uint64_t sum_of(std::uint64_t HazardPlace::*member) const {
+  [[nodiscard]] std::uint64_t sum_of(std::uint64_t CornerCasePlace::*member) const {
     std::uint64_t sum = 0;
-    for (const HazardPlace& place : by) sum += place.*member;
+    for (const CornerCasePlace& place : by) sum += place.*member;
     return sum;
   }
 
-  QC_DESCRIBED(.name = "hazard");
+  QC_DESCRIBED(.name = "corner_case");
   QC_FIELD(std::string, id, {}, "id", .pattern = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$");
-  QC_LINE(describe_derived(archive, "cases", [&self] { return self.sum_of(&HazardPlace::cases); },
+  QC_LINE(describe_derived(archive, "cases", [&self] { return self.sum_of(&CornerCasePlace::cases); },
                            {.doc = "Cases with an element that reaches it, by value."}));
-  QC_LINE(
-      describe_derived(archive, "elements", [&self] { return self.sum_of(&HazardPlace::elements); },
-                       {.doc = "Elements that reach it; of the hazards of int16 sums, windows among those examined."}));
+  QC_LINE(describe_derived(
+      archive, "elements", [&self] { return self.sum_of(&CornerCasePlace::elements); },
+      {.doc = "Elements that reach it; of the corner cases of int16 sums, windows among those examined."}));
   QC_PART("by", by);
 };
 
-std::vector<HazardEntry> entries_of(const HazardCoverage& coverage) {
-  std::vector<HazardEntry> entries;
-  for (const HazardInfo& info : hazards()) {
-    if (!coverage.is_applicable(info.hazard)) continue;
-    HazardEntry& entry = entries.emplace_back();
+std::vector<CornerCaseEntry> entries_of(const CornerCaseCoverage& coverage) {
+  std::vector<CornerCaseEntry> entries;
+  for (const CornerCaseInfo& info : corner_cases()) {
+    if (!coverage.is_applicable(info.corner_case)) continue;
+    CornerCaseEntry& entry = entries.emplace_back();
     entry.id = info.id;
     for (const auto& [op_type, by_types] : coverage.by_operator()) {
       for (const auto& [types, totals] : by_types) {
-        const HazardTotal& total = totals[static_cast<std::size_t>(info.hazard)];
+        const CornerCaseTotal& total = totals[static_cast<std::size_t>(info.corner_case)];
         if (total.cases > 0) entry.by.push_back({op_type, types, total.cases, total.elements});
       }
     }
@@ -299,39 +298,41 @@ std::vector<HazardEntry> entries_of(const HazardCoverage& coverage) {
   return entries;
 }
 
-void take_entries(Archive& archive, const std::vector<HazardEntry>& entries, HazardCoverage& coverage) {
-  HazardCounts listed;
+void take_entries(Archive& archive, const std::vector<CornerCaseEntry>& entries, CornerCaseCoverage& coverage) {
+  CornerCaseCounts listed;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const HazardEntry& entry = entries[i];
-    const HazardInfo* info = hazard_with_id(entry.id);
-    if (info == nullptr || listed[info->hazard] > 0) {
+    const CornerCaseEntry& entry = entries[i];
+    const CornerCaseInfo* info = corner_case_with_id(entry.id);
+    if (info == nullptr || listed[info->corner_case] > 0) {
       return archive.refuse_member(fmt::format("[{}].id", i), info == nullptr
-                                                                  ? fmt::format("no hazard \"{}\"", entry.id)
+                                                                  ? fmt::format("no corner case \"{}\"", entry.id)
                                                                   : fmt::format("\"{}\" is listed twice", entry.id));
     }
-    listed.add(info->hazard);
+    listed.add(info->corner_case);
     for (std::size_t k = 0; k < entry.by.size(); ++k) {
-      const HazardPlace& place = entry.by[k];
+      const CornerCasePlace& place = entry.by[k];
       if (!concerns(*info, place.op_type)) {
         return archive.refuse_member(fmt::format("[{}].by[{}].operator", i, k),
                                      entry.id + " does not concern " + place.op_type);
       }
-      HazardCoverage::Totals totals{};
-      totals[static_cast<std::size_t>(info->hazard)] = {place.cases, place.elements};
+      CornerCaseCoverage::Totals totals{};
+      totals[static_cast<std::size_t>(info->corner_case)] = {place.cases, place.elements};
       coverage.add(place.op_type, place.types, totals);
     }
   }
-  // An operator whose cases reached nothing shows by its hazards being listed.
+  // An operator whose cases reached nothing shows by its corner cases being listed.
   for (const std::string_view op_type : operator_names()) {
-    const auto is_listed = [&](const HazardInfo& info) { return !concerns(info, op_type) || listed[info.hazard] > 0; };
-    if (std::all_of(hazards().begin(), hazards().end(), is_listed)) coverage.note(std::string(op_type));
+    const auto is_listed = [&](const CornerCaseInfo& info) {
+      return !concerns(info, op_type) || listed[info.corner_case] > 0;
+    };
+    if (std::all_of(corner_cases().begin(), corner_cases().end(), is_listed)) coverage.note(std::string(op_type));
   }
 }
 
 }  // namespace
 
-void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule) {
-  std::vector<HazardEntry> entries = entries_of(coverage);
+void describe(Archive& archive, CornerCaseCoverage& coverage, const FieldRule& rule) {
+  std::vector<CornerCaseEntry> entries = entries_of(coverage);
   describe(archive, entries, rule);
   if (!archive.fills()) return;
   coverage = {};

@@ -13,8 +13,8 @@ void describe(Archive& archive, reference::Tier& tier, const FieldRule& rule);
 void describe(Archive& archive, TierCounts& tiers, const FieldRule& rule);
 /// Bins without elements are left out.
 void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& rule);
-/// Every hazard of the operators that were run, reached or not.
-void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule);
+/// Every corner case of the operators that were run, reached or not.
+void describe(Archive& archive, CornerCaseCoverage& coverage, const FieldRule& rule);
 /// [first, end)
 void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& rule);
 

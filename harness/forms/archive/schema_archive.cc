@@ -267,10 +267,10 @@ Result<void> validate(const CampaignTimeline& timeline, const std::string& where
     return fail(json_path(json_path(json_path(where, "groups"), i), "first"),
                 fmt::format("expected multiples of group_blocks, ascending, got {}", first));
   }
-  for (std::size_t i = 0; i < timeline.hazards.size(); ++i) {
-    if (hazard_with_id(timeline.hazards[i].hazard) != nullptr) continue;
-    return fail(json_path(json_path(json_path(where, "hazards"), i), "id"),
-                fmt::format("no hazard \"{}\"", timeline.hazards[i].hazard));
+  for (std::size_t i = 0; i < timeline.corner_cases.size(); ++i) {
+    if (corner_case_with_id(timeline.corner_cases[i].corner_case) != nullptr) continue;
+    return fail(json_path(json_path(json_path(where, "corner_cases"), i), "id"),
+                fmt::format("no corner case \"{}\"", timeline.corner_cases[i].corner_case));
   }
   return {};
 }

@@ -318,7 +318,8 @@ bool read_expectation(JsonFields& fields, const Json& object, const std::string&
   std::string name;
   if (!fields.read(*value, path, name)) return false;
   const std::optional<Expectation> expectation = expectation_named(name);
-  if (!expectation) return fields.refuse(path, "expected unstated, valid, latitude or invalid, got " + brief(*value));
+  if (!expectation)
+    return fields.refuse(path, "expected unstated, valid, implementation-defined or invalid, got " + brief(*value));
   out = *expectation;
   return true;
 }

@@ -9,16 +9,16 @@
 namespace qconform::diagnose {
 namespace {
 
-// A hazard, or hazards in whichever direction.
+// A corner case, or corner cases in whichever direction.
 struct Reach {
   std::string text;
-  SmallSet<Hazard> hazards;
+  SmallSet<CornerCase> corner_cases;
 };
 
 // Whether failures of some operator that it concerns are explained.
-bool is_explained(const HazardInfo& info) {
+bool is_explained(const CornerCaseInfo& info) {
   return std::any_of(families().begin(), families().end(), [&](const Family* family) {
-    const auto concerns = [&](const Operator& known) { return known.hazards.contains(info); };
+    const auto concerns = [&](const Operator& known) { return known.corner_cases.contains(info); };
     return family->run != nullptr && std::any_of(family->operators.begin(), family->operators.end(), concerns);
   });
 }
@@ -26,13 +26,13 @@ bool is_explained(const HazardInfo& info) {
 const std::vector<Reach>& reaches() {
   static const std::vector<Reach> all = [] {
     std::vector<Reach> list{
-        {"reaches exact ties", {Hazard::tie_positive, Hazard::tie_negative}},
-        {"reaches values an ulp from a tie", {Hazard::near_tie_above, Hazard::near_tie_below}},
-        {"reaches an end of the output's range", {Hazard::clamp_low, Hazard::clamp_high}},
-        {"reaches subnormal numbers", {Hazard::subnormal_scale, Hazard::subnormal_result}},
+        {"reaches exact ties", {CornerCase::tie_positive, CornerCase::tie_negative}},
+        {"reaches values an ulp from a tie", {CornerCase::near_tie_above, CornerCase::near_tie_below}},
+        {"reaches an end of the output's range", {CornerCase::clamp_low, CornerCase::clamp_high}},
+        {"reaches subnormal numbers", {CornerCase::subnormal_scale, CornerCase::subnormal_result}},
     };
-    for (const HazardInfo& info : hazards()) {
-      if (is_explained(info)) list.push_back({"reaches " + std::string(info.label), {info.hazard}});
+    for (const CornerCaseInfo& info : corner_cases()) {
+      if (is_explained(info)) list.push_back({"reaches " + std::string(info.label), {info.corner_case}});
     }
     return list;
   }();
@@ -72,8 +72,8 @@ FeatureSet features_of(const Case& test_case, const Expected& expected) {
     at += list.features.size();
   }
   for (const Reach& reach : reaches()) {
-    result[at++] = std::any_of(reach.hazards.begin(), reach.hazards.end(),
-                               [&](Hazard hazard) { return expected.hazards[hazard] > 0; });
+    result[at++] = std::any_of(reach.corner_cases.begin(), reach.corner_cases.end(),
+                               [&](CornerCase corner_case) { return expected.corner_cases[corner_case] > 0; });
   }
   return result;
 }

@@ -1,5 +1,5 @@
 // Features, which describe a case in a few words: types, sizes and their remainders, geometry, zero points, scales,
-// values, hazards reached. Regions of failing cases are described in this vocabulary.
+// values, corner cases reached. Regions of failing cases are described in this vocabulary.
 #pragma once
 
 #include <algorithm>
@@ -85,10 +85,10 @@ template <typename T>
   return std::any_of(values.begin(), values.end(), [](T value) { return value != 0; });
 }
 
-/// The features of all families, and the hazards: bit i of a FeatureSet stands for the feature at i.
+/// The features of all families, and the corner cases: bit i of a FeatureSet stands for the feature at i.
 [[nodiscard]] std::span<const Feature> case_features();
 
-/// The features that hold for a case in contract. Hazards count where assess() has been asked.
+/// The features that hold for a case in contract. Corner cases count where assess() has been asked.
 [[nodiscard]] FeatureSet features_of(const Case& test_case, const Expected& expected);
 
 }  // namespace qconform::diagnose

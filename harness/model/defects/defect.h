@@ -33,8 +33,8 @@ struct Defect {
   /// a backend uses, not a failure.
   OpSet admitted = {};
   /// Any one of them lets it show. Empty for a defect that ordinary cases show, or that needs a parameter which is no
-  /// hazard: `trigger` says which.
-  SmallSet<Hazard> hazards = {};
+  /// corner case: `trigger` says which.
+  SmallSet<CornerCase> corner_cases = {};
   void (*replace)(Stages& stages) = nullptr;
   /// The replacements of further families, from their entries with the same id.
   SmallSet<void (*)(Stages& stages)> also = {};
@@ -98,7 +98,7 @@ class Model {
 
 /// Replaces stage::round: rounds ties away from zero.
 [[nodiscard]] std::int64_t round_half_away(const Quotient& value, std::int32_t zero_point);
-/// Replaces stage::held: holds uint8 as int8.
+/// Replaces stage::storage_offset: holds uint8 as int8.
 [[nodiscard]] std::int32_t hold_as_int8(IntegerRange range);
 /// Replaces stage::round and stage::zero_point: adds the zero point first, rounds the sum to float32, then to an
 /// integer.

@@ -50,7 +50,7 @@ struct ExpressionSlot {
   std::span<const Variable> variables;
   SmallSet<std::int64_t> constants;  ///< that are tried beside 0 and 1
   void (*set)(Stages& stages, const Expression& expression);
-  bool is_held = false;  ///< what is computed is held in StageContext::range, and wraps there
+  bool wraps_in_range = false;  ///< what is computed is held in StageContext::range, and wraps there
 };
 
 /// Operations on int64 that give int64; sums and products wrap there. `/` rounds down, by 0 it gives 0; `%` is never

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/base/small_set.h"
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/round.h"
 #include "reference/quantize_linear/division.h"
@@ -25,8 +25,8 @@ using reference::Quotient;
 
 struct StageInfo {
   std::string_view name;  ///< "round"
-  /// Hazards at which replacements of the stage show, and which random cases nearly never reach.
-  SmallSet<Hazard> hazards = {};
+  /// Corner cases at which replacements of the stage show, and which random cases nearly never reach.
+  SmallSet<CornerCase> corner_cases = {};
 };
 
 class Expression;
@@ -142,16 +142,18 @@ struct Neighbours {
 /// The value rounded to double; beyond 2^40 its sign at that size. NaN counts as 0.
 [[nodiscard]] double float64_of(const Quotient& value);
 
-inline constexpr SmallSet<Hazard> kTies{Hazard::tie_positive, Hazard::tie_negative, Hazard::tie_odd_zero_point,
-                                        Hazard::near_tie_above, Hazard::near_tie_below};
+inline constexpr SmallSet<CornerCase> kTies{CornerCase::tie_positive, CornerCase::tie_negative,
+                                            CornerCase::tie_odd_zero_point, CornerCase::near_tie_above,
+                                            CornerCase::near_tie_below};
 
 namespace stage {
 
 // These stages lead from a scaled value to an integer, in this order; the low bits of what `clamp` returns are stored.
 
-/// How much less the integers of a range are held until they are stored: finish() lowers the zero point and both ends
+/// How much less the integers of a range are until they are stored: finish() lowers the zero point and both ends
 /// by it.
-inline constexpr Stage<std::int32_t (*)(IntegerRange range)> held{{"held"}, [](IntegerRange) { return 0; }};
+inline constexpr Stage<std::int32_t (*)(IntegerRange range)> storage_offset{{"storage-offset"},
+                                                                            [](IntegerRange) { return 0; }};
 inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int32_t zero_point)> round{
     {"round", kTies}, [](const Quotient& value, std::int32_t) { return neighbours_of(value).even(); }};
 /// Takes the place of `round` for outputs that are in a vector loop's tail.
@@ -159,7 +161,7 @@ inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int32_t zero
     {"tail_round", kTies}, round.reference};
 /// The rounded value as the type that holds it.
 inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int64_t rounded)> convert{
-    {"convert", {Hazard::conversion_overflow}}, [](const Quotient&, std::int64_t rounded) { return rounded; }};
+    {"convert", {CornerCase::conversion_overflow}}, [](const Quotient&, std::int64_t rounded) { return rounded; }};
 inline constexpr Stage<std::int64_t (*)(std::int64_t converted, const OutputParameters& parameters)> zero_point{
     {"zero_point"},
     [](std::int64_t converted, const OutputParameters& parameters) { return converted + parameters.zero_point; }};
@@ -170,13 +172,13 @@ inline constexpr Stage<std::int64_t (*)(std::int64_t value, IntegerRange range)>
 
 /// These stages in their order: the integer whose low bits are stored.
 [[nodiscard]] inline std::int64_t finish(const Stages& stages, const Quotient& value, OutputParameters parameters) {
-  const std::int32_t held = stages.get(stage::held)(parameters.range);
-  parameters.zero_point -= held;
-  parameters.range.lo -= held;
-  parameters.range.hi -= held;
+  const std::int32_t offset = stages.get(stage::storage_offset)(parameters.range);
+  parameters.zero_point -= offset;
+  parameters.range.lo -= offset;
+  parameters.range.hi -= offset;
   const auto round = stages.get(parameters.in_tail ? stage::tail_round : stage::round);
   const std::int64_t converted = stages.get(stage::convert)(value, round(value, parameters.zero_point));
-  return stages.get(stage::clamp)(stages.get(stage::zero_point)(converted, parameters), parameters.range) + held;
+  return stages.get(stage::clamp)(stages.get(stage::zero_point)(converted, parameters), parameters.range) + offset;
 }
 
 }  // namespace qconform::diagnose

@@ -337,7 +337,7 @@ const std::map<std::string_view, Trigger>& triggers() {
          return std::any_of(bias.begin(), bias.end(), [](std::int32_t b) { return b != 0; });
        }},
       {"half-away-tail", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
-      {"zp-wraps-held-int8", leaves_int32},
+      {"zp-wraps-offset-int8", leaves_int32},
       {"w-scale-common", [](const Sample& s) { return differ(s.qlinear()->w_scale); }},
       {"w-scale-group-local", [](const Sample& s) { return has_groups(s) && differ(s.qlinear()->w_scale); }},
       {"double-round", has_a_multiplier_to_round},

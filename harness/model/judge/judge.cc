@@ -5,7 +5,7 @@
 
 #include "harness/model/defects/arithmetic.h"
 #include "harness/model/judge/compare.h"
-#include "harness/model/judge/trust.h"
+#include "harness/model/judge/vacuity.h"
 #include "harness/model/text.h"
 
 namespace qconform {
@@ -131,13 +131,13 @@ Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outpu
   if (all.kind == VerdictKind::wrong) {
     all.detail = fmt::format("{} of {} elements wrong", all.wrong_elements, all.elements);
   } else if (all.kind == VerdictKind::pass && !classification.value_is_open) {
-    if (!expected.mistrust.empty()) all.kind = VerdictKind::mistrusted;
-    all.detail = expected.defect ? beside_the_defect(*expected.defect, outputs) : expected.mistrust;
+    if (!expected.vacuous_because.empty()) all.kind = VerdictKind::vacuous;
+    all.detail = expected.defect ? beside_the_defect(*expected.defect, outputs) : expected.vacuous_because;
   }
   return all;
 }
 
-// A clean refusal is right for a case out of contract and for one with latitude. For a valid case it
+// A clean refusal is right for a case out of contract and for one that is implementation-defined. For a valid case it
 // is neither right nor wrong: the backend does not implement it.
 Verdict judge_refusal(const Expected& expected, const std::string& reason) {
   const Expectation expectation = expected.classification.expectation();
@@ -242,7 +242,7 @@ void assess_defect(const Case& test_case, Expected& expected) {
   if (is_judged) verdict = judge_outputs(expected, defect.outputs);
   if (!is_failure(verdict.kind)) return;
   expected.defect = std::move(verdict);
-  expected.mistrust.clear();
+  expected.vacuous_because.clear();
 }
 
 }  // namespace
@@ -326,11 +326,12 @@ std::optional<DefectAnswer> defect_answer(const Case& test_case, const Policy& p
 
 namespace {
 
-// Keeps the hazards that concern the operator: reports count no others.
-HazardCounts concerning(const Operator& known, const HazardCounts& found) {
-  HazardCounts counts;
-  for (const HazardInfo& info : hazards()) {
-    if (known.hazards.contains(info)) counts.add(info.hazard, static_cast<std::int64_t>(found[info.hazard]));
+// Keeps the corner cases that concern the operator: reports count no others.
+CornerCaseCounts concerning(const Operator& known, const CornerCaseCounts& found) {
+  CornerCaseCounts counts;
+  for (const CornerCaseInfo& info : corner_cases()) {
+    if (known.corner_cases.contains(info))
+      counts.add(info.corner_case, static_cast<std::int64_t>(found[info.corner_case]));
   }
   return counts;
 }
@@ -342,8 +343,8 @@ void assess(const Case& test_case, Expected& expected) {
   if (expected.output) {
     const CaseStatistics statistics = classification.lowered->statistics(expected.policy);
     expected.ties = statistics.ties;
-    expected.hazards = concerning(*operator_of(test_case), statistics.hazards);
-    expected.mistrust = reason_to_mistrust(*expected.output, expected.ties);
+    expected.corner_cases = concerning(*operator_of(test_case), statistics.corner_cases);
+    expected.vacuous_because = why_vacuous(*expected.output, expected.ties);
   }
   if (!test_case.recorded_outputs.empty()) {
     const Verdict recorded = judge_by_the_rules(expected, expected.policy, test_case.recorded_outputs);
@@ -436,7 +437,7 @@ bool is_beyond_judgement(const Expected& expected, const Outcome& outcome) {
 bool is_contradicted(const Expected& expected, const Verdict& verdict, const Outcome& outcome) {
   if (verdict.kind != VerdictKind::unsupported || !outcome.elsewhere || expected.test_case == nullptr) return false;
   const VerdictKind there = judge_outputs(expected, outcome.elsewhere->outputs).kind;
-  return there == VerdictKind::pass || there == VerdictKind::mistrusted;
+  return there == VerdictKind::pass || there == VerdictKind::vacuous;
 }
 
 Verdict judge_outcome(const Expected& expected, const Outcome& outcome) {

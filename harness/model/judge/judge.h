@@ -32,13 +32,13 @@ struct Expected {
 
   // The members below are set by assess().
   TieCounts ties;
-  HazardCounts hazards;                   ///< that the case reaches
-  std::string mistrust;                   ///< why passing would prove nothing; empty when it would
+  CornerCaseCounts corner_cases;          ///< that the case reaches
+  std::string vacuous_because;            ///< why passing would prove nothing; empty when it would
   bool recorded_output_disputed = false;  ///< the source's own answer is not admissible
   std::optional<Verdict> defect;          ///< on the answer of the defect that the case guards against, where the
                                           ///< policy does not admit it: a right answer then proves something
   bool defect_disputed = false;           ///< the rules admit what that defect gave
-  bool expectation_disputed = false;      ///< the source expects another lane than the semantics
+  bool expectation_disputed = false;      ///< the source expects something else than the rules
 };
 
 /// `policy`, or under the default profile the one that the case's tag "profile:NAME" chooses.

@@ -185,7 +185,7 @@ TEST(Judge, CountsARefusedValidCaseAsUnsupported) {
   EXPECT_EQ(judge(expected_of(plain()), outcome::Rejected{"bad model"}).kind, VerdictKind::unsupported);
 }
 
-TEST(Judge, TakesValueOrRefusalWhereThereIsLatitude) {
+TEST(Judge, TakesValueOrRefusalOfWhatIsImplementationDefined) {
   const Case zero_pads =
       QLinearConvBuilder().x(make::uint8({1, 1, 1, 1}, {5})).auto_pad("VALID").pads({0, 0, 0, 0}).build();
   EXPECT_EQ(judge(expected_of(zero_pads), outcome::Rejected{"both"}).kind, VerdictKind::refused);
@@ -306,13 +306,13 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
 }
 
-TEST(Judge, MistrustsOutputsThatProveNothing) {
+TEST(Judge, DoubtsOutputsThatProveNothing) {
   const auto verdict_of = [](const Case& test_case) {
     const Expected expected = expected_of(test_case);
     return judge(expected, outcome::Produced{*expected.output});
   };
   const Case alike = QLinearConvBuilder().x(make::filled(ElementType::uint8, {1, 1, 4, 4}, 7)).build();
-  EXPECT_EQ(verdict_of(alike).kind, VerdictKind::mistrusted);
+  EXPECT_EQ(verdict_of(alike).kind, VerdictKind::vacuous);
   EXPECT_THAT(verdict_of(alike).detail, HasSubstr("alike"));
   std::vector<std::int64_t> ramp;
   for (int i = 0; i < 64; ++i) ramp.push_back(i % 32 == 0 ? 1 : 200 + i % 2);
@@ -328,7 +328,7 @@ TEST(Judge, ARightAnswerProvesThatADefectIsGone) {
   std::vector<std::int64_t> values(16, 7);
   values[6] = 9;
   const auto right = [&] { return judge_output(alike, make::filled(ElementType::uint8, {1, 1, 4, 4}, 7)); };
-  ASSERT_EQ(right().kind, VerdictKind::mistrusted);
+  ASSERT_EQ(right().kind, VerdictKind::vacuous);
 
   alike.defect = DefectAnswer{VerdictKind::wrong, {make::uint8({1, 1, 4, 4}, values)}};
   EXPECT_FALSE(expected_of(alike).defect_disputed);
@@ -353,12 +353,12 @@ TEST(Judge, DisputesADefectThatTheRulesAdmit) {
                                         {VerdictKind::wrong, {make::uint8({1}, {7})}},
                                         {VerdictKind::bad_shape, {right}},
                                         {VerdictKind::not_rejected, {right}},
-                                        {VerdictKind::mistrusted, {}},
+                                        {VerdictKind::vacuous, {}},
                                         {VerdictKind::unsupported, {}}};
   for (const DefectAnswer& answer : none_of_these) {
     alike.defect = answer;
     EXPECT_TRUE(expected_of(alike).defect_disputed) << name_of(answer.verdict);
-    EXPECT_EQ(judge_output(alike, right).kind, VerdictKind::mistrusted) << name_of(answer.verdict);
+    EXPECT_EQ(judge_output(alike, right).kind, VerdictKind::vacuous) << name_of(answer.verdict);
   }
   // A tie that one profile rounds away: the rules do not admit it, a run under that profile does.
   Case ties = QLinearConvBuilder().x(make::filled(ElementType::uint8, {1, 1, 4, 4}, 5)).y_scale(2).build();
@@ -366,7 +366,7 @@ TEST(Judge, DisputesADefectThatTheRulesAdmit) {
   ties.defect = DefectAnswer{VerdictKind::wrong, {away}};
   EXPECT_FALSE(expected_of(ties).defect_disputed);
   EXPECT_FALSE(expected_of(ties, Profile::tflite).defect_disputed);
-  EXPECT_EQ(judge(expected_of(ties, Profile::tflite), outcome::Produced{away}).kind, VerdictKind::mistrusted);
+  EXPECT_EQ(judge(expected_of(ties, Profile::tflite), outcome::Produced{away}).kind, VerdictKind::vacuous);
 }
 
 TEST(Judge, ARightRefusalProvesThatACaseIsNoLongerComputed) {

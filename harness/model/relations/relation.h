@@ -38,7 +38,7 @@ class Parts {
   Parts& operator=(Parts&&) = default;
 };
 
-/// A case within the contract, without latitude.
+/// A case within the contract, not implementation-defined.
 struct Subject {
   const Case* base = nullptr;
   const Family* family = nullptr;

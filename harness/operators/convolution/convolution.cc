@@ -15,8 +15,8 @@ namespace qconform {
 
 namespace {
 
-Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) {
-  return directed::draw_convolution(rng, known.name, hazard, swarm);
+Case draw_convolution_for(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm) {
+  return directed::draw_convolution(rng, known.name, corner_case, swarm);
 }
 
 std::span<const sweep::SweptModel> swept_convolution_models() {

@@ -79,7 +79,7 @@ void overshoot(Rng& rng, Draft& draft) {
   fit_output(rng, draft, static_cast<int>(rng.between(280, 800)));
 }
 
-// Both int16 hazards of int8 data: -128 half of the time.
+// Both int16 corner cases of int8 data: -128 half of the time.
 void sprinkle_lowest(Rng& rng, Draft& draft) {
   sprinkle(rng, draft.x(), -128, 1, 2);
   sprinkle(rng, draft.w(), -128, 1, 2);
@@ -90,93 +90,94 @@ void sprinkle_large_pairs(Rng& rng, Draft& draft) {
   sprinkle(rng, draft.w(), rng.chance(1, 2) ? 127 : -128, 1, 2);
 }
 
-bool is_deep(Hazard hazard, std::string_view op_type, Rng& rng) {
-  if (hazard == Hazard::float_accumulation) return true;
-  return hazard == Hazard::int32_wrap && (op_type == "ConvInteger" || rng.chance(1, 8));
+bool is_deep(CornerCase corner_case, std::string_view op_type, Rng& rng) {
+  if (corner_case == CornerCase::float_accumulation) return true;
+  return corner_case == CornerCase::int32_wrap && (op_type == "ConvInteger" || rng.chance(1, 8));
 }
 
-LargeExtent extent_of(Hazard hazard, Rng& rng) {
-  switch (hazard) {
-    case Hazard::wide_dilation: return LargeExtent::dilation;
-    case Hazard::long_kernel: return LargeExtent::kernel;
-    case Hazard::fourth_image: return LargeExtent::batch;
-    case Hazard::far_index: return rng.chance(3, 4) ? LargeExtent::position : LargeExtent::channels;
-    case Hazard::far_parameters: return LargeExtent::channels;
+LargeExtent extent_of(CornerCase corner_case, Rng& rng) {
+  switch (corner_case) {
+    case CornerCase::wide_dilation: return LargeExtent::dilation;
+    case CornerCase::long_kernel: return LargeExtent::kernel;
+    case CornerCase::fourth_image: return LargeExtent::batch;
+    case CornerCase::far_index: return rng.chance(3, 4) ? LargeExtent::position : LargeExtent::channels;
+    case CornerCase::far_parameters: return LargeExtent::channels;
     default: return LargeExtent::none;
   }
 }
 
-Case draw_base(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& swarm) {
-  if (is_deep(hazard, op_type, rng)) {
-    const bool wraps = hazard == Hazard::int32_wrap;
+Case draw_base(Rng& rng, std::string_view op_type, CornerCase corner_case, const Swarm& swarm) {
+  if (is_deep(corner_case, op_type, rng)) {
+    const bool wraps = corner_case == CornerCase::int32_wrap;
     // One product in ten is not the largest: more of them are needed.
     const std::int64_t products = wraps ? kInt32Products * 5 / 4 : rng.between(300, 2560);
     return deep_convolution(rng, op_type, products);
   }
-  return random_convolution(rng, op_type, extent_of(hazard, rng), swarm);
+  return random_convolution(rng, op_type, extent_of(corner_case, rng), swarm);
 }
 
-// Changes the data as the hazard needs it, before the output is settled.
-void retouch_data(Rng& rng, Draft& draft, Hazard hazard) {
-  switch (hazard) {
-    case Hazard::pair_saturation: return sprinkle_large_pairs(rng, draft);
-    case Hazard::pair_wrap:
-    case Hazard::tap_sum_wrap: return sprinkle_lowest(rng, draft);
+// Changes the data as the corner case needs it, before the output is settled.
+void retouch_data(Rng& rng, Draft& draft, CornerCase corner_case) {
+  switch (corner_case) {
+    case CornerCase::pair_saturation: return sprinkle_large_pairs(rng, draft);
+    case CornerCase::pair_wrap:
+    case CornerCase::tap_sum_wrap: return sprinkle_lowest(rng, draft);
     default: break;
   }
   if (!draft.is_qlinear()) return;
   constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
-  switch (hazard) {
-    case Hazard::bias_beyond_float: return draw_bias(rng, draft, 1 << 24, 1 << 28);
-    case Hazard::sum_beyond_float: return draw_bias(rng, draft, 1 << 22, 1 << 26);
-    case Hazard::bias_near_limit: return draw_bias(rng, draft, (1 << 30) - 1000, (1 << 30) + 1000);
-    case Hazard::int32_wrap: return draw_bias(rng, draft, kInt32 - 4000, kInt32);
+  switch (corner_case) {
+    case CornerCase::bias_beyond_float: return draw_bias(rng, draft, 1 << 24, 1 << 28);
+    case CornerCase::sum_beyond_float: return draw_bias(rng, draft, 1 << 22, 1 << 26);
+    case CornerCase::bias_near_limit: return draw_bias(rng, draft, (1 << 30) - 1000, (1 << 30) + 1000);
+    case CornerCase::int32_wrap: return draw_bias(rng, draft, kInt32 - 4000, kInt32);
     default: break;
   }
 }
 
 // Whether rounding the bias to put it on a tie would take away what the case is about.
-bool needs_odd_bits(Hazard hazard) {
-  return hazard == Hazard::bias_beyond_float || hazard == Hazard::sum_beyond_float || hazard == Hazard::int32_wrap;
+bool needs_odd_bits(CornerCase corner_case) {
+  return corner_case == CornerCase::bias_beyond_float || corner_case == CornerCase::sum_beyond_float ||
+         corner_case == CornerCase::int32_wrap;
 }
 
-void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
-  switch (hazard) {
-    case Hazard::tie_positive:
-    case Hazard::tie_negative:
-    case Hazard::tie_odd_zero_point: return tie_outputs(rng, draft);
-    case Hazard::near_tie_above:
-    case Hazard::near_tie_below: return solve_near_tie(rng, draft);
-    case Hazard::float_accumulation:
+void aim_output(Rng& rng, Draft& draft, CornerCase corner_case) {
+  switch (corner_case) {
+    case CornerCase::tie_positive:
+    case CornerCase::tie_negative:
+    case CornerCase::tie_odd_zero_point: return tie_outputs(rng, draft);
+    case CornerCase::near_tie_above:
+    case CornerCase::near_tie_below: return solve_near_tie(rng, draft);
+    case CornerCase::float_accumulation:
       return aside(rng, 6).chance(1, 3) ? cancel_by_bias(rng, draft) : solve_beside_tie(rng, draft);
-    case Hazard::edge_below: return put_at_edge(rng, draft, false, 1);
-    case Hazard::edge_low: return put_at_edge(rng, draft, false, 0);
-    case Hazard::edge_high: return put_at_edge(rng, draft, true, 0);
-    case Hazard::edge_above: return put_at_edge(rng, draft, true, 1);
-    case Hazard::clamp_low:
-    case Hazard::clamp_high: return overshoot(rng, draft);
-    case Hazard::conversion_overflow: return settle_beside_large_channel(rng, draft, 31);
-    case Hazard::large_multiplier: return settle_beside_large_channel(rng, draft, 20);
-    case Hazard::bias_near_limit: return settle_beside_dead_channel(rng, draft);
-    case Hazard::subnormal_scale: return make_subnormal(rng, draft);
-    case Hazard::scale_outside_domain: return leave_domain(rng, draft);
-    case Hazard::small_sum: return shrink_sums(rng, draft, true);
-    case Hazard::small_sum_without_bias: return shrink_sums(rng, draft, false);
-    case Hazard::multiplier_above_one: return shrink_sums(rng, draft, rng.chance(1, 2));
-    case Hazard::multiplier_carry: return solve_carry(rng, draft);
-    case Hazard::extreme_zero_points: return move_zero_points_to_ends(rng, draft);
+    case CornerCase::edge_below: return put_at_edge(rng, draft, false, 1);
+    case CornerCase::edge_low: return put_at_edge(rng, draft, false, 0);
+    case CornerCase::edge_high: return put_at_edge(rng, draft, true, 0);
+    case CornerCase::edge_above: return put_at_edge(rng, draft, true, 1);
+    case CornerCase::clamp_low:
+    case CornerCase::clamp_high: return overshoot(rng, draft);
+    case CornerCase::conversion_overflow: return settle_beside_large_channel(rng, draft, 31);
+    case CornerCase::large_multiplier: return settle_beside_large_channel(rng, draft, 20);
+    case CornerCase::bias_near_limit: return settle_beside_dead_channel(rng, draft);
+    case CornerCase::subnormal_scale: return make_subnormal(rng, draft);
+    case CornerCase::scale_outside_domain: return leave_domain(rng, draft);
+    case CornerCase::small_sum: return shrink_sums(rng, draft, true);
+    case CornerCase::small_sum_without_bias: return shrink_sums(rng, draft, false);
+    case CornerCase::multiplier_above_one: return shrink_sums(rng, draft, rng.chance(1, 2));
+    case CornerCase::multiplier_carry: return solve_carry(rng, draft);
+    case CornerCase::extreme_zero_points: return move_zero_points_to_ends(rng, draft);
     default: break;
   }
-  if (needs_odd_bits(hazard)) return solve_near_tie(rng, draft);
+  if (needs_odd_bits(corner_case)) return solve_near_tie(rng, draft);
   settle_output(rng, draft);
 }
 
 }  // namespace
 
-Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& swarm) {
-  Draft draft(draw_base(rng, op_type, hazard, swarm));
-  retouch_data(rng, draft, hazard);
-  if (draft.is_qlinear()) aim_output(rng, draft, hazard);
+Case draw_convolution(Rng& rng, std::string_view op_type, CornerCase corner_case, const Swarm& swarm) {
+  Draft draft(draw_base(rng, op_type, corner_case, swarm));
+  retouch_data(rng, draft, corner_case);
+  if (draft.is_qlinear()) aim_output(rng, draft, corner_case);
   return draft.get();
 }
 

@@ -91,8 +91,8 @@ void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond);
 /// not saturate. A bias is small too, and stays away without `has_bias`.
 void shrink_sums(Rng& rng, Draft& draft, bool has_bias);
 
-/// Scales under which the multiplier of every channel lies just below a power of two (Hazard::multiplier_carry): large
-/// sums and a multiplier below 1, or small ones and one from about 1 on.
+/// Scales under which the multiplier of every channel lies just below a power of two (CornerCase::multiplier_carry):
+/// large sums and a multiplier below 1, or small ones and one from about 1 on.
 void solve_carry(Rng& rng, Draft& draft);
 
 /// Zero points of x, w and y at ends of their types, and a y_scale under which the outputs lie inside their range.

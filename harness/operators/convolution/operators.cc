@@ -4,8 +4,8 @@
 
 #include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/convolution/hazards.h"
-#include "harness/operators/convolution/requantization_hazards.h"
+#include "harness/operators/convolution/corner_cases.h"
+#include "harness/operators/convolution/requantization_corner_cases.h"
 #include "harness/operators/convolution/suites.h"
 #include "reference/numerics/admissible.h"
 #include "reference/numerics/float_parts.h"
@@ -75,13 +75,13 @@ class LoweredQLinearConv final : public LoweredConvolution {
 
   [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override {
     CaseStatistics statistics;
-    count_convolution_hazards({.operands = node_.operands,
-                               .same_padding = same_padding_,
-                               .w_scale = node_.w_scale,
-                               .x = x_.bytes,
-                               .w = w_.bytes,
-                               .sums = sums()},
-                              statistics.hazards);
+    count_convolution_corner_cases({.operands = node_.operands,
+                                    .same_padding = same_padding_,
+                                    .w_scale = node_.w_scale,
+                                    .x = x_.bytes,
+                                    .w = w_.bytes,
+                                    .sums = sums()},
+                                   statistics.corner_cases);
     for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
       add_channel(parameters, begin, end, policy, statistics);
     });
@@ -148,18 +148,18 @@ class LoweredQLinearConv final : public LoweredConvolution {
   void add_channel(const reference::Requantization& parameters, std::size_t begin, std::size_t end,
                    const Policy& policy, CaseStatistics& statistics) const {
     const ChannelTest test = channel_test(parameters);
-    const RequantizationHazards hazards(parameters, traits_of(channel_of(begin)));
+    const RequantizationCornerCases corner_cases(parameters, traits_of(channel_of(begin)));
     const bool examine_all = policy.profile == Profile::dml_doc;
-    const bool has_plain = !examine_all && hazards.is_plain() && test.within_domain;
+    const bool has_plain = !examine_all && corner_cases.is_plain() && test.within_domain;
     const std::span<const std::int64_t> all = sums();
     for (std::size_t i = begin; i < end; ++i) {
       const std::int64_t sum = all[i];
       const double value = static_cast<double>(sum) * test.multiplier;
-      if (has_plain && RequantizationHazards::is_small(sum) && decides_inside(test, value)) continue;
-      hazards.count(sum, value, statistics.hazards);
+      if (has_plain && RequantizationCornerCases::is_small(sum) && decides_inside(test, value)) continue;
+      corner_cases.count(sum, value, statistics.corner_cases);
       if (!examine_all && decided_value(test, sum)) continue;
       const auto distance = reference::tie_distance(sum, parameters.x_scale, parameters.w_scale, parameters.y_scale);
-      hazards.count_tie(value, distance, statistics.hazards);
+      corner_cases.count_tie(value, distance, statistics.corner_cases);
       add_ties(i, distance, parameters, policy, statistics.ties);
     }
   }
@@ -287,8 +287,9 @@ constexpr Operator kQLinearConv{
     .versions = kQLinearConvVersions,
     .classify = classify_qlinear_conv,
     .quantizes = true,
-    .hazards = {HazardTopic::rounding, HazardTopic::requantization, HazardTopic::scales, HazardTopic::sums,
-                HazardTopic::differences, HazardTopic::windows, HazardTopic::channels},
+    .corner_cases = {CornerCaseTopic::rounding, CornerCaseTopic::requantization, CornerCaseTopic::scales,
+                     CornerCaseTopic::sums, CornerCaseTopic::differences, CornerCaseTopic::windows,
+                     CornerCaseTopic::channels},
     .draw = random_qlinear_conv,
     .usual_weight = 12,
     .feature = feature::qlinear_conv};
@@ -344,13 +345,13 @@ class LoweredConvInteger final : public LoweredConvolution {
 
   [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
     CaseStatistics statistics;
-    count_convolution_hazards({.operands = node_.operands,
-                               .same_padding = same_padding_,
-                               .w_scale = {},
-                               .x = x_.bytes,
-                               .w = w_.bytes,
-                               .sums = sums()},
-                              statistics.hazards);
+    count_convolution_corner_cases({.operands = node_.operands,
+                                    .same_padding = same_padding_,
+                                    .w_scale = {},
+                                    .x = x_.bytes,
+                                    .w = w_.bytes,
+                                    .sums = sums()},
+                                   statistics.corner_cases);
     return statistics;
   }
 
@@ -392,15 +393,15 @@ Classification classify_conv_integer(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kConvInteger{
-    .name = "ConvInteger",
-    .inputs = kConvIntegerInputs,
-    .versions = kConvIntegerVersions,
-    .classify = classify_conv_integer,
-    .hazards = {HazardTopic::sums, HazardTopic::differences, HazardTopic::windows, HazardTopic::channels},
-    .draw = random_conv_integer,
-    .usual_weight = 4,
-    .feature = feature::conv_integer};
+constexpr Operator kConvInteger{.name = "ConvInteger",
+                                .inputs = kConvIntegerInputs,
+                                .versions = kConvIntegerVersions,
+                                .classify = classify_conv_integer,
+                                .corner_cases = {CornerCaseTopic::sums, CornerCaseTopic::differences,
+                                                 CornerCaseTopic::windows, CornerCaseTopic::channels},
+                                .draw = random_conv_integer,
+                                .usual_weight = 4,
+                                .feature = feature::conv_integer};
 
 }  // namespace
 

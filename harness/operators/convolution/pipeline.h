@@ -71,7 +71,8 @@ Quotient exact_product(std::int64_t accumulator, const Requantization& parameter
 Quotient product_rounded_twice(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*);
 Quotient product_rounded_once(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*);
 
-inline constexpr SmallSet<Hazard> kLongSums{Hazard::float_accumulation, Hazard::pair_saturation, Hazard::tap_sum_wrap};
+inline constexpr SmallSet<CornerCase> kLongSums{CornerCase::float_accumulation, CornerCase::pair_saturation,
+                                                CornerCase::tap_sum_wrap};
 
 namespace stage {
 
@@ -121,12 +122,12 @@ inline constexpr Stage<std::int64_t (*)(std::int64_t sum, std::int64_t previous)
     {"empty_window"}, [](std::int64_t sum, std::int64_t) { return sum; }};
 /// The sum with the bias, if there is one.
 inline constexpr Stage<std::int64_t (*)(std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel)>
-    bias{{"bias", {Hazard::float_accumulation}},
+    bias{{"bias", {CornerCase::float_accumulation}},
          [](std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel) {
            return sum + bias_of(operands, channel);
          }};
 /// The sum as the accumulator's type holds it.
-inline constexpr Stage<std::int64_t (*)(std::int64_t sum)> keep{{"keep", {Hazard::int32_wrap}}, wrap_sum};
+inline constexpr Stage<std::int64_t (*)(std::int64_t sum)> keep{{"keep", {CornerCase::int32_wrap}}, wrap_sum};
 
 inline constexpr Stage<float (*)(const QLinearConv& node, std::int64_t channel)> w_scale{
     {"w_scale"},

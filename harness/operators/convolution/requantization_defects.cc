@@ -72,7 +72,7 @@ constexpr Defect kRequantizationDefects[] = {
      .trigger = "a bias beyond 2^24 that mostly cancels the sum",
      .rule = "C20",
      .evidence = "oneDNN 2.6.3",
-     .hazards = {Hazard::bias_beyond_float},
+     .corner_cases = {CornerCase::bias_beyond_float},
      .replace = add_bias_in_float32},
     {.id = "bias-as-int8",
      .description = "the bias read as int8: the byte at the channel's index",
@@ -96,7 +96,7 @@ constexpr Defect kRequantizationDefects[] = {
      .trigger = "2 groups or more, w_scale differs between channels",
      .rule = "formula",
      .evidence = "ncnn#1234",
-     .hazards = {Hazard::group_parameters},
+     .corner_cases = {CornerCase::group_parameters},
      .replace = [](Stages& s) { s.set(stage::w_scale, group_local_scale); }},
     {.id = "double-round",
      .description = "Q31 doubling high multiplication, then a rounding shift: two roundings",
@@ -104,7 +104,8 @@ constexpr Defect kRequantizationDefects[] = {
      .trigger = "a multiplier below 1/2, values within 2^-(shift + 1) of a tie",
      .rule = "C19",
      .evidence = "tensorflow#25087",
-     .hazards = {Hazard::tie_positive, Hazard::tie_negative, Hazard::near_tie_above, Hazard::near_tie_below},
+     .corner_cases = {CornerCase::tie_positive, CornerCase::tie_negative, CornerCase::near_tie_above,
+                      CornerCase::near_tie_below},
      .replace = [](Stages& s) { s.set(stage::product, {product_rounded_twice}); }},
     {.id = "q31-single-round",
      .description = "Q31 multiplication with one 64-bit rounding, half up",
@@ -112,7 +113,7 @@ constexpr Defect kRequantizationDefects[] = {
      .trigger = "ties with a negative value, values within 2^-31 of a tie",
      .rule = "C19",
      .evidence = "TFLite single rounding, XNNPACK rndnu",
-     .hazards = {Hazard::tie_negative, Hazard::near_tie_above, Hazard::near_tie_below},
+     .corner_cases = {CornerCase::tie_negative, CornerCase::near_tie_above, CornerCase::near_tie_below},
      .replace = [](Stages& s) { s.set(stage::product, {product_rounded_once}); }},
     {.id = "scale-associate-right",
      .description = "multiplier x_scale * (w_scale / y_scale) in float32",
@@ -121,7 +122,7 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "C19",
      .evidence = "onnxruntime#32132, tract#2828",
      .admitted = {"QLinearConv"},
-     .hazards = {Hazard::near_tie_above, Hazard::near_tie_below},
+     .corner_cases = {CornerCase::near_tie_above, CornerCase::near_tie_below},
      .replace = [](Stages& s) { use_expression_named(s, "multiplier-sw-by-sy"); }},
     {.id = "scale-double",
      .description = "multiplier and product in double",
@@ -130,7 +131,7 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "C19",
      .evidence = "tensorflow#23800",
      .admitted = {"QLinearConv"},
-     .hazards = {Hazard::near_tie_above, Hazard::near_tie_below},
+     .corner_cases = {CornerCase::near_tie_above, CornerCase::near_tie_below},
      .replace = [](Stages& s) { use_expression_named(s, "f64"); }},
     {.id = "half-away-tail",
      .description = "ties round away from zero in outputs that are left over from a vector loop of 4",
@@ -138,22 +139,22 @@ constexpr Defect kRequantizationDefects[] = {
      .trigger = "exact ties beside an even integer, a plane of fewer than 4 outputs or with a tail",
      .rule = "C19",
      .evidence = "OpenCV 4.6.0",
-     .hazards = {Hazard::tie_positive, Hazard::tie_negative},
+     .corner_cases = {CornerCase::tie_positive, CornerCase::tie_negative},
      .replace =
          [](Stages& s) {
            s.set(stage::vector_tail, is_computed_alone);
            s.set(stage::tail_round, round_half_away);
          }},
-    {.id = "zp-wraps-held-int8",
-     .description = "as zp-wraps-int32, where uint8 outputs are held as int8 less 128",
+    {.id = "zp-wraps-offset-int8",
+     .description = "as zp-wraps-int32, where uint8 outputs are computed as int8 less 128",
      .operators = {"QLinearConv"},
      .trigger = "values near the ends of int32 or beyond",
      .rule = "Q4",
      .evidence = "OpenCV 4.6.0",
-     .hazards = {Hazard::conversion_overflow},
+     .corner_cases = {CornerCase::conversion_overflow},
      .replace =
          [](Stages& s) {
-           s.set(stage::held, hold_as_int8);
+           s.set(stage::storage_offset, hold_as_int8);
            s.set(stage::zero_point, add_zero_point_in_int32);
          }},
     {.id = "reciprocal",
@@ -163,7 +164,7 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "Q1",
      .evidence = "onnx-mlir#2967, pytorch#41342",
      .admitted = {"QLinearConv"},
-     .hazards = {Hazard::near_tie_above, Hazard::near_tie_below},
+     .corner_cases = {CornerCase::near_tie_above, CornerCase::near_tie_below},
      .replace = [](Stages& s) { use_expression_named(s, "multiplier-reciprocal"); }},
 };
 

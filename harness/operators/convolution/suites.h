@@ -5,7 +5,7 @@
 #include <array>
 
 #include "harness/core/case.h"
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/model/draws/rng.h"
 #include "harness/model/draws/swarm.h"
 #include "harness/model/sweep/model.h"
@@ -64,8 +64,8 @@ enum class LargeExtent : std::uint8_t {
 
 namespace qconform::directed {
 
-/// A valid case of "QLinearConv" or "ConvInteger" that often reaches `hazard`, which concerns it.
-[[nodiscard]] Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& swarm);
+/// A valid case of "QLinearConv" or "ConvInteger" that often reaches `corner_case`, which concerns it.
+[[nodiscard]] Case draw_convolution(Rng& rng, std::string_view op_type, CornerCase corner_case, const Swarm& swarm);
 
 }  // namespace qconform::directed
 

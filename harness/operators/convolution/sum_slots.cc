@@ -115,37 +115,37 @@ const Window& window_of(const StageContext& c) {
   return as<WindowContext>(c).window;
 }
 
-// How a sum of products may be formed: in runs of some of them, each held in a type.
-enum class Hold : std::uint8_t { wrap8, wrap16, saturate16, float16, float32 };
+// How a sum of products may be formed: in runs of some of them, each stored in a type.
+enum class SumType : std::uint8_t { wrap8, wrap16, saturate16, float16, float32 };
 // Products of a run; `tap`: of one tap, all channels; `channel`: of one channel, all taps.
 enum class RunOf : std::uint8_t { one, pair, pair_of_tap, four, tap, channel, all };
 
-constexpr std::string_view kHolds[] = {"wrap8", "wrap16", "saturate16", "float16", "float32"};
+constexpr std::string_view kSumTypes[] = {"wrap8", "wrap16", "saturate16", "float16", "float32"};
 constexpr std::string_view kRuns[] = {"each", "pairs", "pairs_of_tap", "fours", "by_tap", "by_channel", "all"};
 constexpr std::string_view kTerms[] = {"", "_raw"};
 
-double held(Hold hold, double value) {
+double stored_as(SumType type, double value) {
   const auto whole = static_cast<std::int64_t>(value);
-  switch (hold) {
-    case Hold::wrap8: return static_cast<std::int8_t>(static_cast<std::uint64_t>(whole) & 0xFFU);
-    case Hold::wrap16: return static_cast<std::int16_t>(static_cast<std::uint64_t>(whole) & 0xFFFFU);
-    case Hold::saturate16: return static_cast<double>(std::clamp<std::int64_t>(whole, INT16_MIN, INT16_MAX));
-    case Hold::float16: return rounded_to(reference::float_format(reference::Element::float16), value);
-    case Hold::float32: break;
+  switch (type) {
+    case SumType::wrap8: return static_cast<std::int8_t>(static_cast<std::uint64_t>(whole) & 0xFFU);
+    case SumType::wrap16: return static_cast<std::int16_t>(static_cast<std::uint64_t>(whole) & 0xFFFFU);
+    case SumType::saturate16: return static_cast<double>(std::clamp<std::int64_t>(whole, INT16_MIN, INT16_MAX));
+    case SumType::float16: return rounded_to(reference::float_format(reference::Element::float16), value);
+    case SumType::float32: break;
   }
   return static_cast<float>(value);
 }
 
 struct Folding {
   RunOf run;
-  Hold hold;
+  SumType type;
   bool is_raw;  // x and w as stored; what their zero points contribute is added apart, and right
 };
 
 Folding folding_of(std::int64_t which) {
   return {static_cast<RunOf>(which % std::int64_t{std::size(kRuns)}),
-          static_cast<Hold>(which / std::int64_t{std::size(kRuns)} % std::int64_t{std::size(kHolds)}),
-          which >= std::int64_t{std::size(kRuns) * std::size(kHolds)}};
+          static_cast<SumType>(which / std::int64_t{std::size(kRuns)} % std::int64_t{std::size(kSumTypes)}),
+          which >= std::int64_t{std::size(kRuns) * std::size(kSumTypes)}};
 }
 
 // Returns the end of the run that begins at product `begin`.
@@ -180,11 +180,11 @@ std::int64_t folded(const StageContext& context, std::int64_t which) {
       const std::size_t k = is_in_order ? begin : begin % channels * taps + begin / channels;
       const std::int64_t product = folding.is_raw ? std::int64_t{window.x[k]} * window.w[k] : window.product(k);
       apart += window.product(k) - product;
-      const bool is_float = folding.hold >= Hold::float16;
-      run = is_float ? held(folding.hold, run + held(folding.hold, static_cast<double>(product)))
+      const bool is_float = folding.type >= SumType::float16;
+      run = is_float ? stored_as(folding.type, run + stored_as(folding.type, static_cast<double>(product)))
                      : run + static_cast<double>(product);
     }
-    sum += held(folding.hold, run);
+    sum += stored_as(folding.type, run);
   }
   const double most = 0x1p62;
   return static_cast<std::int64_t>(std::clamp(sum, -most, most)) + apart;
@@ -207,8 +207,8 @@ std::span<const Variable> sum_variables() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
     for (const std::string_view term : kTerms) {
-      for (const std::string_view hold : kHolds) {
-        for (const std::string_view run : kRuns) names.push_back(std::string(run) + "_" + std::string(hold) += term);
+      for (const std::string_view type : kSumTypes) {
+        for (const std::string_view run : kRuns) names.push_back(std::string(run) + "_" + std::string(type) += term);
       }
     }
     return names;

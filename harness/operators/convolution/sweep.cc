@@ -61,7 +61,7 @@ std::vector<Attribute> attributes_of(const Shape& shape, const Row& row) {
   state("dilations", per_axis(shape, &reference::SpatialAxis::dilation), row[kDilation] == kDilation1);
   state("group", shape.channels.group, shape.channels.group == 1);
   state("kernel_shape", per_axis(shape, &reference::SpatialAxis::kernel), true);
-  // Beside an auto_pad, even pads of 0 leave latitude (rule C5).
+  // Beside an auto_pad, even pads of 0 are implementation-defined (rule C5).
   if (row[kAutoPad] == kNotSet) state("pads", pads, row[kPads] == kNoPads);
   state("strides", per_axis(shape, &reference::SpatialAxis::stride), row[kStride] == kStride1);
   return attributes;

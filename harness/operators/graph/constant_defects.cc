@@ -23,23 +23,23 @@ bool is_sum(const Node& node) {
 }
 
 // DQ of an initializer, whose scales are initializers too.
-struct HeldData {
+struct ConstantData {
   std::size_t dq;
   Tensor data;
   Tensor scale;
   std::int64_t axis;  // the axis of several scales; not negative
 };
-std::optional<HeldData> held_data(const Case& graph, const std::string& value) {
+std::optional<ConstantData> constant_data(const Case& graph, const std::string& value) {
   const auto dq = maker_of(graph, value, "DequantizeLinear");
   if (!dq) return {};
   const Node& node = graph.nodes[*dq];
-  const Tensor* data = held_tensor(graph, node.inputs[0]);
-  const Tensor* scale = held_tensor(graph, node.inputs[1]);
+  const Tensor* data = initializer_of(graph, node.inputs[0]);
+  const Tensor* scale = initializer_of(graph, node.inputs[1]);
   if (data == nullptr || scale == nullptr || scale->type != ElementType::float32) return {};
   if (scale->shape.size() > 1 || attribute_of(node, "block_size") != nullptr) return {};
   const auto rank = static_cast<std::int64_t>(data->shape.size());
   const std::int64_t axis = integer_attribute(node, "axis", 1);
-  return HeldData{*dq, *data, *scale, axis < 0 ? axis + rank : axis};
+  return ConstantData{*dq, *data, *scale, axis < 0 ? axis + rank : axis};
 }
 
 // Which axis of its weights has the channels of the output.
@@ -50,15 +50,15 @@ std::int64_t channel_axis(const Node& node, std::int64_t rank) {
   return rank - 1;
 }
 
-bool has_axis(const HeldData& w) {
+bool has_axis(const ConstantData& w) {
   return w.scale.elements() > 1;
 }
 
 // sx * sw of a sum of dequantized data and weights, where an integer kernel could have them.
 std::optional<Scales> scales_of_sum(const Case& graph, const Node& node) {
   const auto x = maker_of(graph, node.inputs[0], "DequantizeLinear");
-  const auto w = held_data(graph, node.inputs[1]);
-  const Tensor* sx = x ? held_tensor(graph, graph.nodes[*x].inputs[1]) : nullptr;
+  const auto w = constant_data(graph, node.inputs[1]);
+  const Tensor* sx = x ? initializer_of(graph, graph.nodes[*x].inputs[1]) : nullptr;
   if (!w || sx == nullptr || sx->type != ElementType::float32 || sx->elements() != 1) return {};
   const auto rank = static_cast<std::int64_t>(w->data.shape.size());
   if (has_axis(*w) && w->axis != channel_axis(node, rank)) return {};
@@ -71,8 +71,8 @@ std::optional<Scales> scales_of_sum(const Case& graph, const Node& node) {
 
 Case with_bias(Case graph, std::size_t sum, Tensor integers, const Scales& scales) {
   const bool is_one = scales.size() == 1;
-  const std::string data = add_held(graph, std::move(integers));
-  const std::string scale = add_held(
+  const std::string data = add_initializer(graph, std::move(integers));
+  const std::string scale = add_initializer(
       graph, is_one ? make::float32(scales[0]) : make::float32({static_cast<std::int64_t>(scales.size())}, scales));
   std::vector<Attribute> attributes;
   if (!is_one) attributes.push_back({"axis", std::int64_t{0}});
@@ -89,7 +89,7 @@ struct Bias {
 };
 std::optional<Bias> integer_bias(const Case& graph, const Node& node) {
   if (!is_sum(node) || input_of(node, 2).empty()) return {};
-  const auto b = held_data(graph, node.inputs[2]);
+  const auto b = constant_data(graph, node.inputs[2]);
   const auto scales = scales_of_sum(graph, node);
   if (!b || !scales || b->data.type != ElementType::int32 || b->data.shape.size() != 1) return {};
   return Bias{b->data, b->scale.values<float>(), *scales};
@@ -140,7 +140,7 @@ Tensor quantized_bias(const Tensor& bias, const Scales& scales) {
 
 const Tensor* float_bias(const Case& graph, const Node& node) {
   if (!is_sum(node)) return nullptr;
-  const Tensor* bias = held_tensor(graph, input_of(node, 2));
+  const Tensor* bias = initializer_of(graph, input_of(node, 2));
   return bias != nullptr && bias->type == ElementType::float32 && bias->shape.size() == 1 ? bias : nullptr;
 }
 
@@ -165,12 +165,12 @@ Case share_biases(const Case& graph) {
     const std::string name = is_sum(node) ? input_of(node, 2) : std::string();
     const auto scales = name.empty() ? std::nullopt : scales_of_sum(result, node);
     if (!scales) continue;
-    const auto held = held_data(result, name);
+    const auto constant = constant_data(result, name);
     const Tensor* bias = float_bias(result, node);
-    if (!held && bias == nullptr) continue;
-    const Tensor& stated = held ? held->data : *bias;
+    if (!constant && bias == nullptr) continue;
+    const Tensor& stated = constant ? constant->data : *bias;
     if (!fits(stated, *scales)) continue;
-    const auto [known, is_first] = integers.try_emplace(name, held ? stated : quantized_bias(stated, *scales));
+    const auto [known, is_first] = integers.try_emplace(name, constant ? stated : quantized_bias(stated, *scales));
     if (is_first) continue;
     result = with_bias(std::move(result), i++, known->second, *scales);
   }
@@ -182,7 +182,7 @@ Case share_biases(const Case& graph) {
 Case take_channel_axis(const Case& graph) {
   Case result = graph;
   for (const Node& node : graph.nodes) {
-    const auto w = is_sum(node) ? held_data(graph, node.inputs[1]) : std::nullopt;
+    const auto w = is_sum(node) ? constant_data(graph, node.inputs[1]) : std::nullopt;
     if (!w || !has_axis(*w)) continue;
     const std::int64_t axis = channel_axis(node, static_cast<std::int64_t>(w->data.shape.size()));
     if (w->axis == axis || w->data.shape[static_cast<std::size_t>(axis)] != w->scale.shape[0]) continue;
@@ -192,7 +192,7 @@ Case take_channel_axis(const Case& graph) {
 }
 
 bool is_zero(const Case& graph, const std::string& name) {
-  const Tensor* tensor = held_tensor(graph, name);
+  const Tensor* tensor = initializer_of(graph, name);
   return name.empty() || (tensor != nullptr && std::all_of(tensor->bytes.begin(), tensor->bytes.end(),
                                                            [](std::byte byte) { return byte == std::byte{0}; }));
 }
@@ -200,13 +200,13 @@ bool is_zero(const Case& graph, const std::string& name) {
 Case hold_as_uint8(const Case& graph) {
   Case result = graph;
   for (const Node& node : graph.nodes) {
-    const auto w = is_sum(node) ? held_data(graph, node.inputs[1]) : std::nullopt;
+    const auto w = is_sum(node) ? constant_data(graph, node.inputs[1]) : std::nullopt;
     if (!w || w->data.type != ElementType::int8 || !is_zero(graph, input_of(graph.nodes[w->dq], 2))) continue;
     Tensor positive = w->data;
     for (std::byte& byte : positive.bytes) {
       if (std::to_integer<int>(byte) > 127) byte = std::byte{0};
     }
-    result.nodes[w->dq].inputs[0] = add_held(result, std::move(positive));
+    result.nodes[w->dq].inputs[0] = add_initializer(result, std::move(positive));
   }
   return pruned(std::move(result));
 }
@@ -226,9 +226,9 @@ Case take_first_parameters(const Case& graph) {
     const bool has_parameters =
         graph.nodes[i].op_type == "DequantizeLinear" || graph.nodes[i].op_type == "QuantizeLinear";
     for (std::size_t position = 1; has_parameters && position < graph.nodes[i].inputs.size(); ++position) {
-      const Tensor* parameter = held_tensor(graph, graph.nodes[i].inputs[position]);
+      const Tensor* parameter = initializer_of(graph, graph.nodes[i].inputs[position]);
       if (parameter == nullptr || parameter->elements() < 2) continue;
-      result.nodes[i].inputs[position] = add_held(result, all_as_first(*parameter));
+      result.nodes[i].inputs[position] = add_initializer(result, all_as_first(*parameter));
     }
   }
   return pruned(std::move(result));

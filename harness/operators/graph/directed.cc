@@ -1,9 +1,10 @@
-// Graphs that are made for a hazard: rows of the sweep's models with the classes that lead there, or units changed so.
+// Graphs that are made for a corner case: rows of the sweep's models with the classes that lead there, or units changed
+// so.
 #include <algorithm>
 #include <string_view>
 
 #include "harness/model/sweep/constraint_solver.h"
-#include "harness/operators/graph/hazards.h"
+#include "harness/operators/graph/corner_cases.h"
 #include "harness/operators/graph/sweep_units.h"
 
 namespace qconform {
@@ -110,50 +111,51 @@ unit::Unit with_terms(Rng& rng, std::int64_t terms) {
   return u;
 }
 
-unit::Unit draw_unit(Rng& rng, Hazard hazard) {
+unit::Unit draw_unit(Rng& rng, CornerCase corner_case) {
   static constexpr const char* kPaths[] = {"Transpose", "Reshape", "Slice", "Pad", "Squeeze or Unsqueeze", "Identity"};
   static constexpr const char* kMoves[] = {"MaxPool", "Resize nearest", "Transpose",   "Reshape", "Flatten",
                                            "Squeeze", "Unsqueeze",      "Slice",       "Pad",     "Split",
                                            "Expand",  "Gather",         "DepthToSpace"};
-  switch (hazard) {
-    case Hazard::bias_scale_near: return with_bias_ratio(rng, true, rng.chance(1, 2) ? "ordinary" : "powers of two");
-    case Hazard::bias_scale_far: return with_bias_ratio(rng, false, rng.chance(1, 2) ? "ordinary" : "huge");
-    case Hazard::tiny_bias_scale: return with_bias_ratio(rng, rng.chance(1, 2), "tiny");
-    case Hazard::bias_near_int32: return products().draw(rng, {{"bias", "int32 near its ends"}});
-    case Hazard::real_bias: return products().draw(rng, {{"bias", "float"}});
-    case Hazard::weight_axis: return with_weights_along(rng);
-    case Hazard::weight_blocks: return products().draw(rng, {{"w parameters", "blocks"}});
-    case Hazard::data_axis:
+  switch (corner_case) {
+    case CornerCase::bias_scale_near:
+      return with_bias_ratio(rng, true, rng.chance(1, 2) ? "ordinary" : "powers of two");
+    case CornerCase::bias_scale_far: return with_bias_ratio(rng, false, rng.chance(1, 2) ? "ordinary" : "huge");
+    case CornerCase::tiny_bias_scale: return with_bias_ratio(rng, rng.chance(1, 2), "tiny");
+    case CornerCase::bias_near_int32: return products().draw(rng, {{"bias", "int32 near its ends"}});
+    case CornerCase::real_bias: return products().draw(rng, {{"bias", "float"}});
+    case CornerCase::weight_axis: return with_weights_along(rng);
+    case CornerCase::weight_blocks: return products().draw(rng, {{"w parameters", "blocks"}});
+    case CornerCase::data_axis:
       return rng.chance(1, 2) ? products().draw(rng, {{"y parameters", "axis 1"}})
                               : pairs().draw(rng, {{"x parameters", "axis 1"}});
-    case Hazard::activation_at_end: return with_bounds(rng, "Clip where y saturates");
-    case Hazard::activation_reversed: return with_bounds(rng, "Clip reversed");
-    case Hazard::scaled_terms: {
+    case CornerCase::activation_at_end: return with_bounds(rng, "Clip where y saturates");
+    case CornerCase::activation_reversed: return with_bounds(rng, "Clip reversed");
+    case CornerCase::scaled_terms: {
       static constexpr const char* kFactors[] = {"alpha", "beta", "alpha and beta"};
       return products().draw(rng, {{"factors", rng.pick(kFactors)}});
     }
-    case Hazard::shared_value: return products().draw(rng, {{"also an output", "y dequantized"}});
-    case Hazard::shared_weights: {
+    case CornerCase::shared_value: return products().draw(rng, {{"also an output", "y dequantized"}});
+    case CornerCase::shared_weights: {
       unit::Unit u = products().draw(rng, {});
       u.is_twice = true;
       return u;
     }
-    case Hazard::shared_parameters:
+    case CornerCase::shared_parameters:
       return rng.chance(1, 2) ? products().draw(rng, {{"scales of x and w", "one initializer"}})
                               : pairs().draw(rng, {{"scales of a and b", "one initializer"}});
-    case Hazard::requantized_pair:
+    case CornerCase::requantized_pair:
       return rng.chance(1, 2) ? products().draw(rng, {{"before x", "QuantizeLinear"}})
                               : pairs().draw(rng, {{"before a", "QuantizeLinear"}});
-    case Hazard::requantized_movement: return unary().draw(rng, {{"operator", rng.pick(kMoves)}});
-    case Hazard::moved_operand:
+    case CornerCase::requantized_movement: return unary().draw(rng, {{"operator", rng.pick(kMoves)}});
+    case CornerCase::moved_operand:
       return rng.chance(2, 3) ? products().draw(rng, {{"before x", rng.pick(kPaths)}})
                               : pairs().draw(rng, {{"before a", rng.pick(kPaths)}});
-    case Hazard::unlike_operands: return pairs().draw(rng, {});
-    case Hazard::typed_output: return products().draw(rng, {{"y zero point", "omitted beside output_dtype"}});
-    case Hazard::omitted_zero_point: return products().draw(rng, {{"y zero point", "omitted"}});
-    case Hazard::no_terms: return with_terms(rng, 0);
-    case Hazard::many_terms: return with_terms(rng, rng.between(33026, 33100));
-    case Hazard::one_element_softmax: return unary().draw(rng, {{"operator", "Softmax"}, {"width", "1"}});
+    case CornerCase::unlike_operands: return pairs().draw(rng, {});
+    case CornerCase::typed_output: return products().draw(rng, {{"y zero point", "omitted beside output_dtype"}});
+    case CornerCase::omitted_zero_point: return products().draw(rng, {{"y zero point", "omitted"}});
+    case CornerCase::no_terms: return with_terms(rng, 0);
+    case CornerCase::many_terms: return with_terms(rng, rng.between(33026, 33100));
+    case CornerCase::one_element_softmax: return unary().draw(rng, {{"operator", "Softmax"}, {"width", "1"}});
     default: return {};
   }
 }
@@ -161,8 +163,8 @@ unit::Unit draw_unit(Rng& rng, Hazard hazard) {
 }  // namespace
 }  // namespace directed_graphs
 
-Case draw_graph_for(Rng& rng, Hazard hazard) {
-  return unit::build(directed_graphs::draw_unit(rng, hazard), rng);
+Case draw_graph_for(Rng& rng, CornerCase corner_case) {
+  return unit::build(directed_graphs::draw_unit(rng, corner_case), rng);
 }
 
 }  // namespace qconform

@@ -130,7 +130,7 @@ bool is_output(const Case& test_case, std::string_view value) {
   return std::find(test_case.outputs.begin(), test_case.outputs.end(), value) != test_case.outputs.end();
 }
 
-const Tensor* held_tensor(const Case& test_case, std::string_view value) {
+const Tensor* initializer_of(const Case& test_case, std::string_view value) {
   for (std::size_t i = test_case.fed_inputs; i < test_case.input_names.size(); ++i) {
     if (test_case.input_names[i] == value) return &*test_case.inputs[i];
   }
@@ -149,7 +149,7 @@ std::string new_name(const Case& test_case) {
 
 }  // namespace
 
-std::string add_held(Case& test_case, Tensor tensor) {
+std::string add_initializer(Case& test_case, Tensor tensor) {
   test_case.input_names.push_back(new_name(test_case));
   test_case.inputs.emplace_back(std::move(tensor));
   return test_case.input_names.back();

@@ -44,10 +44,10 @@ namespace qconform {
 [[nodiscard]] bool is_output(const Case& test_case, std::string_view value);
 /// Returns the initializer of that name; null for a value that is fed or computed: an optimiser takes no constant for
 /// granted.
-[[nodiscard]] const Tensor* held_tensor(const Case& test_case, std::string_view value);
+[[nodiscard]] const Tensor* initializer_of(const Case& test_case, std::string_view value);
 /// Adds an initializer, or in front of node `before` a node of the same opset with one output. Returns its name, a new
 /// one.
-[[nodiscard]] std::string add_held(Case& test_case, Tensor tensor);
+[[nodiscard]] std::string add_initializer(Case& test_case, Tensor tensor);
 [[nodiscard]] std::string add_node(Case& test_case, std::size_t before, std::string op_type,
                                    std::vector<std::string> inputs, std::vector<Attribute> attributes = {});
 /// Input `position` of a node; empty where it is omitted.

@@ -7,13 +7,14 @@
 #include <cmath>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "harness/graphs/wiring.h"
 #include "harness/model/defects/arithmetic.h"
 #include "harness/model/text.h"
+#include "harness/operators/graph/corner_cases.h"
 #include "harness/operators/graph/edits.h"
-#include "harness/operators/graph/hazards.h"
 #include "harness/operators/graph/pipeline.h"
 #include "harness/operators/graph/random.h"
 #include "harness/operators/graph/relations.h"
@@ -36,7 +37,7 @@ class Evaluated {
   [[nodiscard]] std::shared_ptr<const Evaluated> given(graph::Answers answers) const {
     return std::make_shared<const Evaluated>(lowered_, quantizations_, std::move(answers));
   }
-  [[nodiscard]] HazardCounts hazards() const { return graph_hazards(lowered_, quantizations_); }
+  [[nodiscard]] CornerCaseCounts corner_cases() const { return graph_corner_cases(lowered_, quantizations_); }
   // Whether some sum is of a type that may be accumulated in float32.
   [[nodiscard]] bool has_narrow_sums() const {
     const graph::Program& program = lowered_.program;
@@ -46,9 +47,9 @@ class Evaluated {
     });
   }
   // Returns the bounds of the value that output `number` is.
-  [[nodiscard]] const graph::Bounds& bounds(std::size_t number, graph::Reading reading) const {
-    auto& all = bounds_[static_cast<std::size_t>(reading)];
-    if (all.empty()) all = graph::bounds_of(lowered_.program, reading, given_);
+  [[nodiscard]] const graph::Bounds& bounds(std::size_t number, reference::Tier tier) const {
+    auto& all = bounds_[static_cast<std::size_t>(tier)];
+    if (all.empty()) all = graph::bounds_of(lowered_.program, tier, given_);
     return all[lowered_.program.outputs[number]];
   }
 
@@ -56,7 +57,7 @@ class Evaluated {
   GraphProgram lowered_;
   QuantizationsStated quantizations_;
   graph::Answers given_;
-  mutable std::array<std::vector<graph::Bounds>, graph::kReadings> bounds_;
+  mutable std::array<std::vector<graph::Bounds>, std::size(reference::kAllTiers)> bounds_;
 };
 
 // One output of a graph.
@@ -69,7 +70,7 @@ class LoweredOutput : public Lowered {
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return program().values[value()].shape; }
 
   [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
-    const graph::Bounds& exact = bounds(graph::Reading::exact);
+    const graph::Bounds& exact = bounds(reference::Tier::exact);
     return tensor_of(program().values[value()], output_type(), exact);
   }
 
@@ -108,7 +109,7 @@ class LoweredOutput : public Lowered {
   // Elements that leave more than a tie open prove little.
   [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override {
     CaseStatistics statistics;
-    statistics.hazards = graph_->hazards();
+    statistics.corner_cases = graph_->corner_cases();
     const graph::Bounds& right = bounds(admitted_by(policy));
     if (!is_integer(output_type())) return statistics;
     for (std::size_t i = 0; i < right.lo.size(); ++i) {
@@ -134,37 +135,27 @@ class LoweredOutput : public Lowered {
  private:
   [[nodiscard]] const graph::Program& program() const { return graph_->lowered().program; }
   [[nodiscard]] graph::ValueId value() const { return program().outputs[number_]; }
-  [[nodiscard]] const graph::Bounds& bounds(graph::Reading reading) const { return graph_->bounds(number_, reading); }
+  [[nodiscard]] const graph::Bounds& bounds(reference::Tier tier) const { return graph_->bounds(number_, tier); }
 
-  static graph::Reading admitted_by(const Policy& policy) {
+  static reference::Tier admitted_by(const Policy& policy) {
     switch (policy.profile) {
-      case Profile::correctly_rounded: return graph::Reading::exact;
-      case Profile::fused_int8: return graph::Reading::fused_int8;
-      case Profile::fused_q31: return graph::Reading::fused_fixed_point;
-      default: return graph::Reading::any_association;
+      case Profile::correctly_rounded: return reference::Tier::exact;
+      case Profile::fused_int8: return reference::Tier::fused_int8;
+      case Profile::fused_q31: return reference::Tier::fused_fixed_point;
+      default: return reference::Tier::any_association;
     }
   }
 
-  // Each reading holds the ones before it, so that the first one that has the number tells all.
+  // Each tier holds the ones before it, so that the first one that has the number tells all.
   [[nodiscard]] reference::TierSet tiers_of(std::size_t i, double got) const {
-    using enum graph::Reading;
     using reference::Tier;
-    struct Named {
-      graph::Reading reading;
-      Tier tier;
-    };
-    static constexpr Named kNamed[] = {{float32_sums, Tier::float32_sums},
-                                       {as_written, Tier::as_written},
-                                       {any_association, Tier::any_association},
-                                       {fused_int8, Tier::fused_int8},
-                                       {fused_fixed_point, Tier::fused_fixed_point}};
-    if (holds(bounds(exact), i, got)) return reference::TierSet::all();
+    if (holds(bounds(Tier::exact), i, got)) return reference::TierSet::all();
     reference::TierSet tiers;
-    bool is_held = false;
-    for (const auto& [reading, tier] : kNamed) {
-      if (reading == float32_sums && !graph_->has_narrow_sums()) continue;
-      is_held = is_held || holds(bounds(reading), i, got);
-      if (is_held) tiers.insert(tier);
+    bool is_right = false;
+    for (const Tier tier : std::span(graph::kGraphTiers).subspan(1)) {
+      if (tier == Tier::float32_sums && !graph_->has_narrow_sums()) continue;
+      is_right = is_right || holds(bounds(tier), i, got);
+      if (is_right) tiers.insert(tier);
     }
     return tiers;
   }
@@ -210,13 +201,13 @@ std::string LoweredOutput::exact_value(std::int64_t index) const {
     if (step.result != value()) continue;
     const auto* quantize = std::get_if<graph::Quantize>(&step.what);
     if (quantize == nullptr) break;
-    const graph::Bounds real = graph::bounds_of(program(), graph::Reading::exact)[step.operands[0]];
+    const graph::Bounds real = graph::bounds_of(program(), reference::Tier::exact)[step.operands[0]];
     const std::size_t parameter = quantize->node.layout.parameter_of(index);
     const double middle = real.lo[i] / 2 + real.hi[i] / 2;
     return fmt::format("{:.12g}, zero point {}", middle / quantize->node.y_scale[parameter],
                        quantize->node.y_zero_point[parameter]);
   }
-  const graph::Bounds& exact = bounds(graph::Reading::exact);
+  const graph::Bounds& exact = bounds(reference::Tier::exact);
   return is_integer(output_type()) ? std::string() : fmt::format("{:.12g}", exact.lo[i] / 2 + exact.hi[i] / 2);
 }
 
@@ -292,11 +283,11 @@ constexpr std::array kGraph{Operator{.name = kGraphSubject,
                                      .inputs = {},
                                      .versions = kVersions,
                                      .classify = classify_graph,
-                                     .hazards = {HazardTopic::graphs},
+                                     .corner_cases = {CornerCaseTopic::graphs},
                                      .draw = draw_any_graph}};
 
-Case draw_for(Rng& rng, const Operator&, Hazard hazard, const Swarm&) {
-  return draw_graph_for(rng, hazard);
+Case draw_for(Rng& rng, const Operator&, CornerCase corner_case, const Swarm&) {
+  return draw_graph_for(rng, corner_case);
 }
 
 // The ways to compute that real runtimes use most.

@@ -104,10 +104,10 @@ GraphChange requantize_weights(const GraphStep& step) {
   const auto* sum = std::get_if<graph::WeightedSum>(&step.step().what);
   if (!sum->has_factor) return {};
   const graph::ValueId w = step.step().operands[1];
-  const bool is_held = step.made_by[w]
-                           ? step.made<graph::Dequantize>(w) != nullptr && step.is_held[step.maker(w).operands[0]]
-                           : bool{step.is_held[w]};
-  if (!is_held) return {};
+  const bool is_constant =
+      step.made_by[w] ? step.made<graph::Dequantize>(w) != nullptr && step.is_constant[step.maker(w).operands[0]]
+                      : bool{step.is_constant[w]};
+  if (!is_constant) return {};
   GraphElements weights = step.operand(1);
   round_to_int8(weights, 0, weights.size());
   if (weights == step.operand(1)) return {};
@@ -121,8 +121,8 @@ GraphChange quantize_activations(const GraphStep& step) {
   const auto* taps = std::get_if<graph::MatrixTaps>(&sum.taps);
   if (taps == nullptr || !sum.has_factor || taps->a_inner != 1 || taps->k == 0) return {};
   const auto* w = step.made<graph::Dequantize>(step.step().operands[1]);
-  const bool is_held = w != nullptr && step.is_held[step.maker(step.step().operands[1]).operands[0]];
-  if (!is_held || step.made<graph::Dequantize>(step.step().operands[0]) != nullptr) return {};
+  const bool is_constant = w != nullptr && step.is_constant[step.maker(step.step().operands[1]).operands[0]];
+  if (!is_constant || step.made<graph::Dequantize>(step.step().operands[0]) != nullptr) return {};
   GraphElements x = step.operand(0);
   const auto row = static_cast<std::size_t>(taps->k);
   for (std::size_t begin = 0; begin + row <= x.size(); begin += row) {

@@ -21,19 +21,19 @@ bool replaces(const Stages& stages, const StageInfo& stage) {
   return std::find(all.begin(), all.end(), &stage) != all.end();
 }
 
-std::vector<bool> held_values(const Case& test_case, const GraphProgram& lowered) {
+std::vector<bool> constant_values(const Case& test_case, const GraphProgram& lowered) {
   const auto begin = test_case.input_names.begin() + static_cast<std::ptrdiff_t>(test_case.fed_inputs);
   const std::set<std::string_view> names(begin, test_case.input_names.end());
-  std::vector<bool> held;
-  for (const std::string& name : lowered.names) held.push_back(names.contains(name));
-  return held;
+  std::vector<bool> constant;
+  for (const std::string& name : lowered.names) constant.push_back(names.contains(name));
+  return constant;
 }
 
 // Computes the program with kernels in the place of some steps.
 class GraphRun {
  public:
   GraphRun(const Case& test_case, const GraphProgram& lowered, const Stages& stages)
-      : stages_(stages), program_(lowered.program), is_held_(held_values(test_case, lowered)) {
+      : stages_(stages), program_(lowered.program), is_constant_(constant_values(test_case, lowered)) {
     compute();
   }
 
@@ -44,7 +44,7 @@ class GraphRun {
       for (auto& [operand, elements] : change.operands) {
         const graph::Value& before = program_.values[program_.steps[i].operands[operand]];
         program_.values.push_back({before.type, before.shape, std::move(elements)});
-        is_held_.push_back(false);
+        is_constant_.push_back(false);
         program_.steps[i].operands[operand] = program_.values.size() - 1;
       }
       if (change.result) {
@@ -64,7 +64,7 @@ class GraphRun {
   }
 
   [[nodiscard]] GraphChange change_of(std::size_t number) const {
-    const GraphStep step{program_, number, values_, is_held_, made_by_};
+    const GraphStep step{program_, number, values_, is_constant_, made_by_};
     if (std::holds_alternative<graph::WeightedSum>(step.step().what)) return stages_.get(graph_stage::sum)(step);
     if (std::holds_alternative<graph::Quantize>(step.step().what)) return stages_.get(graph_stage::quantize)(step);
     return {};
@@ -72,7 +72,7 @@ class GraphRun {
 
   const Stages& stages_;
   graph::Program program_;
-  std::vector<bool> is_held_;
+  std::vector<bool> is_constant_;
   std::vector<GraphElements> values_;
   std::vector<std::optional<std::size_t>> made_by_;
 };

@@ -25,7 +25,7 @@ struct GraphStep {
   const reference::graph::Program& program;
   std::size_t number;                                      ///< the step's number
   const std::vector<GraphElements>& values;                ///< by ValueId; those behind the step too, as they would be
-  const std::vector<bool>& is_held;                        ///< by ValueId: initializers, which an optimiser may convert
+  const std::vector<bool>& is_constant;                    ///< by ValueId: initializers, which an optimiser may convert
   const std::vector<std::optional<std::size_t>>& made_by;  ///< by ValueId: the step; nothing of what is stated
 
   [[nodiscard]] const reference::graph::Step& step() const { return program.steps[number]; }
@@ -67,7 +67,7 @@ inline constexpr Stage<Rewrite> biases{{"biases"}, kept};
 inline constexpr Stage<std::vector<GraphElements> (*)(const reference::graph::Program& program)> numbers{
     {"numbers"}, [](const reference::graph::Program& program) {
       std::vector<GraphElements> values;
-      for (auto& bounds : bounds_of(program, reference::graph::Reading::exact)) {
+      for (auto& bounds : bounds_of(program, reference::Tier::exact)) {
         for (std::size_t i = 0; i < bounds.lo.size(); ++i) {
           if (bounds.is_open(i)) bounds.lo[i] = 0;
         }

@@ -49,16 +49,16 @@ using Step = std::optional<Wire> (*)(Draft& draft, const Wire& x);
 class Draft {
  public:
   Draft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
-      : rng(seed, index), build(opset_version), on_lane_(rng.chance(1, 2)) {}
+      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)) {}
 
   Rng rng;
   GraphBuilder build;
 
-  [[nodiscard]] bool on_lane() const { return on_lane_; }
+  [[nodiscard]] bool is_exact() const { return is_exact_; }
   [[nodiscard]] std::int64_t opset() const { return build.opset_version(); }
 
   float draw_scale() {
-    if (on_lane_) return std::ldexp(1.0F, static_cast<int>(rng.between(-9, 0)));
+    if (is_exact_) return std::ldexp(1.0F, static_cast<int>(rng.between(-9, 0)));
     return random_float(rng, static_cast<int>(rng.between(-9, 0)) - kMantissaBits);
   }
 
@@ -87,8 +87,8 @@ class Draft {
       const auto at = static_cast<std::size_t>(*axis);
       std::vector<float> scales;
       for (std::int64_t i = 0; i < q.shape[at]; ++i)
-        scales.push_back(on_lane_ ? std::ldexp(scale, static_cast<int>(rng.between(-2, 0)))
-                                  : scale * random_float(rng, -1 - kMantissaBits));
+        scales.push_back(is_exact_ ? std::ldexp(scale, static_cast<int>(rng.between(-2, 0)))
+                                   : scale * random_float(rng, -1 - kMantissaBits));
       own = 0;
       inputs.push_back(build.initializer(make::float32({q.shape[at]}, scales)));
       axis_scales_ = scales;
@@ -104,7 +104,7 @@ class Draft {
     return {build.node("DequantizeLinear", inputs, attributes), float32, q.shape, own};
   }
 
-  /// A fed or held quantized tensor, dequantized.
+  /// A fed or constant quantized tensor, dequantized.
   Wire operand(Shape shape, bool is_fed, std::optional<ElementType> type = {}) {
     const ElementType chosen = type ? *type : quantized_type();
     Tensor tensor = data(chosen, shape);
@@ -121,7 +121,7 @@ class Draft {
     Tensor tensor = data(type, shape);
     const Wire q{build.initializer(std::move(tensor)), type, std::move(shape)};
     const bool is_per_axis = axis && opset() >= 13 && rng.chance(1, 2);
-    if (is_per_axis && !on_lane_ && rng.chance(1, 8)) axis = (*axis + 1) % static_cast<std::int64_t>(q.shape.size());
+    if (is_per_axis && !is_exact_ && rng.chance(1, 8)) axis = (*axis + 1) % static_cast<std::int64_t>(q.shape.size());
     axis_scales_.clear();
     const std::int64_t zp = is_per_axis || rng.chance(2, 3) ? 0 : zero_point(type);
     return dequantize(q, draw_scale(), zp, is_per_axis ? axis : std::nullopt);
@@ -129,7 +129,7 @@ class Draft {
 
   /// A bias for `count` channels of x * w: int32 with their scales, or float32.
   std::string bias(std::int64_t count, const Wire& x, const Wire& w) {
-    if (x.scale == 0 || (!on_lane_ && rng.chance(1, 3))) return float_bias(count, x, w);
+    if (x.scale == 0 || (!is_exact_ && rng.chance(1, 3))) return float_bias(count, x, w);
     constexpr std::int64_t kEnd = std::numeric_limits<std::int32_t>::max();
     const bool is_extreme = rng.chance(1, 32);
     std::vector<std::int64_t> values;
@@ -151,7 +151,7 @@ class Draft {
   /// Draws the ratio of a bias's scale to that of its sum: mostly 1.
   float bias_ratio() {
     static constexpr float kRatios[] = {1 + 0x1p-20F, 1.00001F, 1.009F, 0.991F, 1.02F, 12, 0.5F};
-    return !on_lane_ && rng.chance(1, 8) ? rng.pick(kRatios) : 1;
+    return !is_exact_ && rng.chance(1, 8) ? rng.pick(kRatios) : 1;
   }
 
   std::string float_bias(std::int64_t count, const Wire& x, const Wire& w) {
@@ -163,9 +163,9 @@ class Draft {
   }
 
   /// Returns the right values of a value that was added. Nothing where the graph is out of contract with it.
-  [[nodiscard]] std::optional<graph::Bounds> see(const std::string& name, graph::Reading reading) {
+  [[nodiscard]] std::optional<graph::Bounds> see(const std::string& name, reference::Tier tier) {
     if (build.node_count() == 0 || !seen_.follow(build)) return std::nullopt;
-    return seen_.bounds_of(name, reading);
+    return seen_.bounds_of(name, tier);
   }
 
   /// The wire of a float value that was added, if the graph is right with it and it is small.
@@ -180,7 +180,7 @@ class Draft {
   /// Q of a float value, with a scale by which most of it is neither saturated nor alike. Tries a few where some
   /// elements would have two right values.
   std::optional<Wire> quantize(const Wire& x, bool must_be_single) {
-    const auto seen = see(x.name, graph::Reading::exact);
+    const auto seen = see(x.name, reference::Tier::exact);
     if (!seen) return std::nullopt;
     double lo = 0;
     double hi = 0;
@@ -191,12 +191,12 @@ class Draft {
     }
     const ElementType type = quantized_type();
     const std::size_t nodes = build.node_count();
-    const std::size_t held = build.held_count();
+    const std::size_t initializers = build.initializer_count();
     std::optional<Wire> best;
     for (int attempt = 0; attempt < (must_be_single ? 4 : 1); ++attempt) {
-      build.keep(nodes, held);
+      build.keep(nodes, initializers);
       best = quantized(x, type, lo, hi);
-      const auto result = see(best->name, graph::Reading::any_association);
+      const auto result = see(best->name, reference::Tier::any_association);
       if (!result) return std::nullopt;
       if (result->lo == result->hi) break;
     }
@@ -209,7 +209,7 @@ class Draft {
     const double fitting = std::max((hi - lo) / steps, 0x1p-20) * (rng.chance(1, 4) ? 0.5 : 1.0);
     int exponent = 0;
     (void)std::frexp(fitting, &exponent);
-    const float scale = on_lane_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
+    const float scale = is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
     const double lowest = type == int8 ? -128 : type == int16 ? -32768 : 0;
     const double highest = lowest + steps;
     const double fitted = std::clamp(std::round(lowest - lo / static_cast<double>(scale)), lowest, highest);
@@ -227,7 +227,7 @@ class Draft {
   [[nodiscard]] std::int64_t last_zero_point() const { return zero_point_; }
 
  private:
-  bool on_lane_;
+  bool is_exact_;
   GrowingGraph seen_;
   std::vector<float> axis_scales_;
   std::int64_t zero_point_ = 0;
@@ -288,10 +288,10 @@ std::optional<Wire> gemm(Draft& d, const Wire& x) {
   std::vector<Attribute> attributes;
   if (transposes_x) attributes.push_back({"transA", std::int64_t{1}});
   if (transposed) attributes.push_back({"transB", std::int64_t{1}});
-  if (d.rng.chance(1, 6)) attributes.push_back({"alpha", d.on_lane() ? 0.5F : 0.3F});
+  if (d.rng.chance(1, 6)) attributes.push_back({"alpha", d.is_exact() ? 0.5F : 0.3F});
   const bool has_bias = d.opset() < 11 || d.rng.chance(1, 2);
   if (has_bias) inputs.push_back(d.bias(columns, x, w));
-  if (has_bias && d.rng.chance(1, 8)) attributes.push_back({"beta", d.on_lane() ? 2.0F : 0.7F});
+  if (has_bias && d.rng.chance(1, 8)) attributes.push_back({"beta", d.is_exact() ? 2.0F : 0.7F});
   return d.wire(d.build.node("Gemm", inputs, attributes));
 }
 
@@ -339,7 +339,7 @@ std::optional<Wire> square(Draft& d, const Wire& x) {
 }
 
 std::optional<Wire> division(Draft& d, const Wire& x) {
-  const float by = d.on_lane() ? 4.0F : 3.7F;
+  const float by = d.is_exact() ? 4.0F : 3.7F;
   return d.wire(d.build.node("Div", {x.name, d.build.initializer(make::float32(by))}));
 }
 
@@ -348,10 +348,10 @@ std::optional<Wire> activation(Draft& d, const Wire& x) {
     case 0:
     case 1:
     case 2: return d.wire(d.build.node("Relu", {x.name}));
-    case 3: return d.wire(d.build.node("LeakyRelu", {x.name}, {{"alpha", d.on_lane() ? 0.125F : 0.1F}}));
+    case 3: return d.wire(d.build.node("LeakyRelu", {x.name}, {{"alpha", d.is_exact() ? 0.125F : 0.1F}}));
     case 4:
     case 5: {
-      const float highest = d.on_lane() ? 4.0F : 6.0F;
+      const float highest = d.is_exact() ? 4.0F : 6.0F;
       if (d.opset() < 11) return d.wire(d.build.node("Clip", {x.name}, {{"min", 0.0F}, {"max", highest}}));
       return d.wire(d.build.node(
           "Clip", {x.name, d.build.initializer(make::float32(0.0F)), d.build.initializer(make::float32(highest))}));
@@ -471,7 +471,7 @@ std::optional<Wire> qlinear_matmul(Draft& d, const Wire& x) {
   for (float& scale : scales) scale = std::ldexp(scale, -static_cast<int>(d.rng.below(3)));
   const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
   const float fitting = static_cast<float>(q->scale) * sw * 48 * std::sqrt(static_cast<float>(depth));
-  const float sy = d.on_lane() ? std::exp2(std::ceil(std::log2(fitting))) : fitting;
+  const float sy = d.is_exact() ? std::exp2(std::ceil(std::log2(fitting))) : fitting;
   const ElementType type = is_usual ? q->type : q->type == int8 ? uint8 : int8;
   const std::int64_t zp = d.zero_point(type);
   Wire y{d.build.node("QLinearMatMul",
@@ -617,10 +617,10 @@ Case draw_graph(std::uint64_t seed, std::uint64_t index) {
   std::int64_t steps = 0;
   for (int attempt = 0; steps < wanted && attempt < 24; ++attempt) {
     const std::size_t nodes = draft.build.node_count();
-    const std::size_t held = draft.build.held_count();
+    const std::size_t initializers = draft.build.initializer_count();
     auto y = draw_step(rng, weights)(draft, x);
     if (!y) {
-      draft.build.keep(nodes, held);
+      draft.build.keep(nodes, initializers);
       continue;
     }
     ++steps;
@@ -631,7 +631,7 @@ Case draw_graph(std::uint64_t seed, std::uint64_t index) {
     }
     auto q = draft.quantize(*y, !is_last);
     if (!q) {
-      draft.build.keep(nodes, held);
+      draft.build.keep(nodes, initializers);
       --steps;
       continue;
     }

@@ -148,7 +148,7 @@ std::optional<Case> with_fed_data_changed(const Case& base, const char* suffix, 
 // Puts a DQ and a Q with the same parameters in front of a DQ of integers of 8 bits with one scale: they change
 // nothing.
 bool put_pair_in_front(Case& graph, std::size_t dq, const Tensor& x) {
-  const Tensor* scale = held_tensor(graph, graph.nodes[dq].inputs[1]);
+  const Tensor* scale = initializer_of(graph, graph.nodes[dq].inputs[1]);
   const bool is_byte = x.type == ElementType::uint8 || x.type == ElementType::int8;
   const bool has_type = graph.nodes[dq].inputs.size() > 2 || x.type == ElementType::uint8;
   if (!is_byte || !has_type || scale == nullptr || scale->elements() != 1 || scale->type != ElementType::float32)
@@ -189,7 +189,7 @@ bool turn_behind(Case& graph, std::size_t dq, const Tensor& x) {
 }
 
 std::string hold_integers(Case& graph, const std::vector<std::int64_t>& values) {
-  return add_held(graph, make::integers(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values));
+  return add_initializer(graph, make::integers(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values));
 }
 
 bool reshape_behind(Case& graph, std::size_t dq, const Tensor& x) {
@@ -242,7 +242,7 @@ Applied in_contexts(const Subject& subject) {
 // One unit as an operator of its own.
 
 const Tensor* one_parameter(const Case& graph, const Node& node, std::size_t position) {
-  return held_tensor(graph, input_of(node, position));
+  return initializer_of(graph, input_of(node, position));
 }
 
 // DQ of x and w, and of a bias with their scales, a sum, and Q: what QLinearConv or QLinearMatMul computes. Its inputs

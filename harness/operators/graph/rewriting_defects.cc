@@ -31,8 +31,8 @@ struct Pair {
   ElementType type;
 };
 std::optional<Pair> held_pair(const Case& graph, const Node& node) {
-  const Tensor* scale = held_tensor(graph, input_of(node, 1));
-  const Tensor* zero_point = held_tensor(graph, input_of(node, 2));
+  const Tensor* scale = initializer_of(graph, input_of(node, 1));
+  const Tensor* zero_point = initializer_of(graph, input_of(node, 2));
   if (scale == nullptr || scale->type != ElementType::float32 || scale->elements() != 1) return {};
   if (zero_point == nullptr || zero_point->elements() != 1) return {};
   return Pair{static_cast<double>(float_at(*scale, 0)), integer_at(*zero_point, 0), zero_point->type};
@@ -42,7 +42,7 @@ std::optional<Pair> held_pair(const Case& graph, const Node& node) {
 
 bool reads_like_symmetric(const Case& graph, std::size_t reader) {
   const Node& q = graph.nodes[reader];
-  const Tensor* zero_point = q.op_type == kQ ? held_tensor(graph, input_of(q, 2)) : nullptr;
+  const Tensor* zero_point = q.op_type == kQ ? initializer_of(graph, input_of(q, 2)) : nullptr;
   const bool is_signed =
       zero_point != nullptr && (zero_point->type == ElementType::int8 || zero_point->type == ElementType::int16);
   return is_signed && zero_point->elements() == 1 && integer_at(*zero_point, 0) == 0;
@@ -124,9 +124,9 @@ Case merge_pairs(const Case& graph) {
     const float zero_point = std::clamp(std::round(static_cast<float>(first) - lo / scale), static_cast<float>(first),
                                         static_cast<float>(last));
     Case result = graph;
-    const std::string scale_name = add_held(result, make::float32(scale));
+    const std::string scale_name = add_initializer(result, make::float32(scale));
     const std::string zero_point_name =
-        add_held(result, make::integer(pairs.first.type, static_cast<std::int64_t>(zero_point)));
+        add_initializer(result, make::integer(pairs.first.type, static_cast<std::int64_t>(zero_point)));
     for (const std::size_t node : {pairs.q1, *pairs.dq2}) {
       result.nodes[node].inputs[1] = scale_name;
       result.nodes[node].inputs[2] = zero_point_name;
@@ -143,14 +143,14 @@ Case take_scale_of_q(const Case& graph) {
   for (std::size_t i = 0; i < result.nodes.size(); ++i) {
     if (result.nodes[i].op_type != kDQ) continue;
     const auto q = maker_of(result, result.nodes[i].inputs[0], kQ);
-    const Tensor* of_q = q ? held_tensor(result, result.nodes[*q].inputs[1]) : nullptr;
-    const Tensor* own = held_tensor(result, result.nodes[i].inputs[1]);
+    const Tensor* of_q = q ? initializer_of(result, result.nodes[*q].inputs[1]) : nullptr;
+    const Tensor* own = initializer_of(result, result.nodes[i].inputs[1]);
     if (of_q == nullptr || own == nullptr || of_q->type == own->type || of_q->shape != own->shape) continue;
     if (of_q->type != ElementType::float32 || own->type != ElementType::float16) continue;
     reference::graph::Value value{element_of(own->type), own->shape};
     GraphElements scales;
     for (std::int64_t s = 0; s < of_q->elements(); ++s) scales.push_back(static_cast<double>(float_at(*of_q, s)));
-    result.nodes[i].inputs[1] = add_held(result, tensor_of(value, own->type, {scales, scales}));
+    result.nodes[i].inputs[1] = add_initializer(result, tensor_of(value, own->type, {scales, scales}));
   }
   return pruned(std::move(result));
 }
@@ -164,8 +164,8 @@ Case sign_on_one_side(const Case& graph) {
     const auto behind = dq ? held_pair(graph, graph.nodes[*dq]) : std::nullopt;
     if (!own || !behind || own->type != ElementType::int8 || behind->type != ElementType::int8) continue;
     if (attribute_of(graph.nodes[i], "output_dtype") != nullptr) continue;
-    result.nodes[i].inputs[2] = add_held(result, make::integer(ElementType::uint8, own->zero_point + 128));
-    result.nodes[*dq].inputs[2] = add_held(result, make::integer(ElementType::uint8, behind->zero_point & 0xFF));
+    result.nodes[i].inputs[2] = add_initializer(result, make::integer(ElementType::uint8, own->zero_point + 128));
+    result.nodes[*dq].inputs[2] = add_initializer(result, make::integer(ElementType::uint8, behind->zero_point & 0xFF));
   }
   return pruned(std::move(result));
 }
@@ -187,8 +187,8 @@ Case keep_axis(const Case& graph) {
     const Node& transpose = graph.nodes[i];
     const auto dq =
         transpose.op_type == "Transpose" ? maker_of(graph, transpose.inputs[0], kDQ) : std::optional<std::size_t>();
-    const Tensor* q = dq ? held_tensor(graph, graph.nodes[*dq].inputs[0]) : nullptr;
-    const Tensor* scale = dq ? held_tensor(graph, graph.nodes[*dq].inputs[1]) : nullptr;
+    const Tensor* q = dq ? initializer_of(graph, graph.nodes[*dq].inputs[0]) : nullptr;
+    const Tensor* scale = dq ? initializer_of(graph, graph.nodes[*dq].inputs[1]) : nullptr;
     if (q == nullptr || scale == nullptr || scale->shape.size() != 1) continue;
     const Attribute* order = attribute_of(transpose, "perm");
     const auto axis = axis_of(graph.nodes[*dq], q->shape.size());

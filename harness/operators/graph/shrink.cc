@@ -51,7 +51,7 @@ void later_input(Subject& subject) {
   const Classification classification = classify(subject.current());
   const GraphProgram* lowered = classification.lowered ? graph_program_of(*classification.lowered) : nullptr;
   if (lowered == nullptr) return;
-  const auto exact = reference::graph::bounds_of(lowered->program, reference::graph::Reading::exact);
+  const auto exact = reference::graph::bounds_of(lowered->program, reference::Tier::exact);
   const Case start = subject.current();
   for (std::size_t i = start.nodes.size(); i-- > 0;) {
     for (const std::string& value : start.nodes[i].outputs) {

@@ -49,7 +49,7 @@ std::vector<Column> own_columns() {
        [](const UnitView& v) -> std::uint8_t {
          if (reads_x(v)) return kSameReal;
          if (v.other->inputs[0] == v.x->inputs[0]) return kSameQuantized;
-         return v.is_fed(v.other->inputs[0]) ? kOtherFed : kOtherHeld;
+         return v.is_fed(v.other->inputs[0]) ? kOtherFed : kOtherStorage;
        }},
       {{"b has", {"a's shape", "channels", "one element", "a row"}, 0, sweep::ParameterRole::geometry},
        [](Unit& u, std::uint8_t c) { u.broadcast = static_cast<Broadcast>(c); },

@@ -75,14 +75,14 @@ TEST_P(SweptUnits, AnyRowIsAValidCaseWithItsClasses) {
 }
 
 TEST_P(SweptUnits, ProveSomething) {
-  std::size_t mistrusted = 0;
+  std::size_t vacuous = 0;
   for (std::size_t i = 0; i < plan().rows.size(); ++i) {
     const Case made = sweep_case(plan(), i, 1);
     Expected expected = expect(made, {});
     assess(made, expected);
-    mistrusted += expected.mistrust.empty() ? 0 : 1;
+    vacuous += expected.vacuous_because.empty() ? 0 : 1;
   }
-  EXPECT_LT(mistrusted * 4, plan().rows.size()) << mistrusted << " of " << plan().rows.size();
+  EXPECT_LT(vacuous * 4, plan().rows.size()) << vacuous << " of " << plan().rows.size();
 }
 
 }  // namespace

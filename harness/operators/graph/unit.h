@@ -86,7 +86,7 @@ enum Factors : std::uint8_t { kNoFactors, kAlpha, kBeta, kAlphaBeta };
 enum Transposed : std::uint8_t { kNeither, kA, kB, kBoth };
 enum Broadcast : std::uint8_t { kSameShape, kChannels, kScalar, kRow };
 /// The source of a pair's other operand; the last two read x again.
-enum Other : std::uint8_t { kOtherFed, kOtherHeld, kSameReal, kSameQuantized };
+enum Other : std::uint8_t { kOtherFed, kOtherStorage, kSameReal, kSameQuantized };
 /// Scales and zero points that are to be alike: those of x and w, or of x and y.
 enum Alike : std::uint8_t { kDiffer, kAlike, kSameInitializers };
 

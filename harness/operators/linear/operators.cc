@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "harness/model/lowered_by_bits.h"
-#include "harness/operators/linear/hazards.h"
+#include "harness/operators/linear/corner_cases.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/operators/linear/suites.h"
 #include "reference/numerics/bits.h"
@@ -56,7 +56,7 @@ class LoweredQuantizeLinear final : public LoweredByBits {
 
   [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
     CaseStatistics statistics;
-    count_quantize_hazards(node_, axis_, x().bytes, statistics.hazards);
+    count_quantize_corner_cases(node_, axis_, x().bytes, statistics.corner_cases);
     return statistics;
   }
 
@@ -66,8 +66,8 @@ class LoweredQuantizeLinear final : public LoweredByBits {
   }
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                         reference::Latitude latitude) const override {
-    return admissible_quantize(node_, x_bits(index), node_.layout.parameter_of(index), latitude);
+                                                                         reference::Wording wording) const override {
+    return admissible_quantize(node_, x_bits(index), node_.layout.parameter_of(index), wording);
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -87,7 +87,7 @@ class LoweredQuantizeLinear final : public LoweredByBits {
   }
 
   reference::QuantizeLinear node_;
-  std::int64_t axis_;  ///< as the node states it: for hazards
+  std::int64_t axis_;  ///< as the node states it: for corner cases
 };
 
 // Rule Q5 (bad scales as C21). Returns whether any in-range value is right.
@@ -186,15 +186,16 @@ Classification classify_quantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kQuantizeLinear{.name = "QuantizeLinear",
-                                   .inputs = kQuantizeInputs,
-                                   .versions = kQuantizeVersions,
-                                   .classify = classify_quantize_linear,
-                                   .quantizes = true,
-                                   .hazards = {HazardTopic::rounding, HazardTopic::scales, HazardTopic::elements},
-                                   .draw = [](Rng& rng, const Swarm&) { return random_quantize_linear(rng); },
-                                   .usual_weight = 2,
-                                   .feature = feature::quantize_linear};
+constexpr Operator kQuantizeLinear{
+    .name = "QuantizeLinear",
+    .inputs = kQuantizeInputs,
+    .versions = kQuantizeVersions,
+    .classify = classify_quantize_linear,
+    .quantizes = true,
+    .corner_cases = {CornerCaseTopic::rounding, CornerCaseTopic::scales, CornerCaseTopic::elements},
+    .draw = [](Rng& rng, const Swarm&) { return random_quantize_linear(rng); },
+    .usual_weight = 2,
+    .feature = feature::quantize_linear};
 
 }  // namespace
 
@@ -245,7 +246,7 @@ class LoweredDequantizeLinear final : public LoweredByBits {
 
   [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
     CaseStatistics statistics;
-    count_dequantize_hazards(node_, axis_, x().bytes, statistics.hazards);
+    count_dequantize_corner_cases(node_, axis_, x().bytes, statistics.corner_cases);
     return statistics;
   }
 
@@ -255,8 +256,8 @@ class LoweredDequantizeLinear final : public LoweredByBits {
   }
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                         reference::Latitude latitude) const override {
-    return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), latitude);
+                                                                         reference::Wording wording) const override {
+    return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), wording);
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -276,7 +277,7 @@ class LoweredDequantizeLinear final : public LoweredByBits {
   }
 
   reference::DequantizeLinear node_;
-  std::int64_t axis_;  ///< as the node states it: for hazards
+  std::int64_t axis_;  ///< as the node states it: for corner cases
 };
 
 // Rule D3: the text calls such a zero point 0 by supposition, and backends exist that compute with another.
@@ -337,15 +338,15 @@ Classification classify_dequantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kDequantizeLinear{
-    .name = "DequantizeLinear",
-    .inputs = kDequantizeInputs,
-    .versions = kDequantizeVersions,
-    .classify = classify_dequantize_linear,
-    .hazards = {HazardTopic::scales, HazardTopic::differences, HazardTopic::elements, HazardTopic::dequantization},
-    .draw = [](Rng& rng, const Swarm&) { return random_dequantize_linear(rng); },
-    .usual_weight = 2,
-    .feature = feature::dequantize_linear};
+constexpr Operator kDequantizeLinear{.name = "DequantizeLinear",
+                                     .inputs = kDequantizeInputs,
+                                     .versions = kDequantizeVersions,
+                                     .classify = classify_dequantize_linear,
+                                     .corner_cases = {CornerCaseTopic::scales, CornerCaseTopic::differences,
+                                                      CornerCaseTopic::elements, CornerCaseTopic::dequantization},
+                                     .draw = [](Rng& rng, const Swarm&) { return random_dequantize_linear(rng); },
+                                     .usual_weight = 2,
+                                     .feature = feature::dequantize_linear};
 
 }  // namespace
 

@@ -90,7 +90,7 @@ std::uint64_t encode_quotient(const QuantizeLinear& node, const Quotient& quotie
 }
 
 Quotient divide(const QuantizeLinear& node, double x, double scale) {
-  return reference::divide(reference::Divisions(node, reference::Latitude::onnx).first(), x, scale);
+  return reference::divide(reference::Divisions(node, reference::Wording::onnx).first(), x, scale);
 }
 
 double subtract(const DequantizeLinear& node, double x, double zero_point) {

@@ -81,7 +81,7 @@ inline constexpr Stage<Quotient (*)(const QuantizeLinear& node, double x, double
                                                                                                   divide};
 /// The stored quotient, where y is no integer.
 inline constexpr Stage<std::uint64_t (*)(const QuantizeLinear& node, const Quotient& quotient)> encode{
-    {"encode", {Hazard::float_overflow}}, encode_quotient};
+    {"encode", {CornerCase::float_overflow}}, encode_quotient};
 inline constexpr Stage<double (*)(const DequantizeLinear& node, double x, double zero_point)> difference{{"difference"},
                                                                                                          subtract};
 /// The stored product.

@@ -52,7 +52,7 @@ bool is_tie(const reference::QuantizeLinear& node, double quotient) {
 }
 
 std::uint8_t class_of_quotient(const reference::QuantizeLinear& node, double x, std::size_t parameter) {
-  const reference::Divisions divisions(node, reference::Latitude::onnx);
+  const reference::Divisions divisions(node, reference::Wording::onnx);
   const reference::Quotient quotient = divide(divisions.first(), x, node.y_scale[parameter]);
   if (quotient.kind != reference::Quotient::Kind::finite) return kSaturating;
   const double value = rounded_to(reference::float_format(reference::Element::float64), quotient.value);

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "harness/model/family.h"
-#include "harness/model/judge/trust.h"
+#include "harness/model/judge/vacuity.h"
 
 namespace qconform {
 namespace {
@@ -15,20 +15,20 @@ constexpr int kAttempts = 1000;
 struct Target {
   const Family& family;
   const Operator& known;
-  Hazard hazard;
+  CornerCase corner_case;
 };
 
 // Ties and near ties, which random data nearly never reaches, have three turns where a family solves for them.
 std::uint64_t turns(const Target& target) {
-  const bool is_tie = target.hazard <= Hazard::near_tie_below;
+  const bool is_tie = target.corner_case <= CornerCase::near_tie_below;
   return is_tie && target.family.draw_for != nullptr ? 3 : 1;
 }
 
-void add_targets(const HazardInfo& info, const Family& family, std::vector<Target>& list) {
+void add_targets(const CornerCaseInfo& info, const Family& family, std::vector<Target>& list) {
   for (const Operator& known : family.operators) {
     const bool is_drawn = family.draw_for != nullptr || known.draw != nullptr;
-    if (!is_drawn || !known.hazards.contains(info)) continue;
-    const Target target{family, known, info.hazard};
+    if (!is_drawn || !known.corner_cases.contains(info)) continue;
+    const Target target{family, known, info.corner_case};
     for (std::uint64_t turn = 0; turn < turns(target); ++turn) list.push_back(target);
   }
 }
@@ -36,7 +36,7 @@ void add_targets(const HazardInfo& info, const Family& family, std::vector<Targe
 const std::vector<Target>& targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> list;
-    for (const HazardInfo& info : hazards()) {
+    for (const CornerCaseInfo& info : corner_cases()) {
       for (const Family* family : families()) add_targets(info, *family, list);
     }
     return list;
@@ -45,7 +45,7 @@ const std::vector<Target>& targets() {
 }
 
 Case draw(Rng& rng, const Target& target, const Swarm& swarm) {
-  return target.family.draw_for != nullptr ? target.family.draw_for(rng, target.known, target.hazard, swarm)
+  return target.family.draw_for != nullptr ? target.family.draw_for(rng, target.known, target.corner_case, swarm)
                                            : target.known.draw(rng, swarm);
 }
 
@@ -58,24 +58,24 @@ struct Merit {
   bool proves = false;  ///< the output would show a defect
 };
 
-// Rates a draw. For most draws it counts the hazards alone: the reference runs only where they have the one that is
-// aimed for.
-Merit merit_of(const Case& test_case, Hazard hazard) {
+// Rates a draw. For most draws it counts the corner cases alone: the reference runs only where they have the one that
+// is aimed for.
+Merit merit_of(const Case& test_case, CornerCase corner_case) {
   const Classification classification = classify(test_case);
   if (classification.expectation() != Expectation::valid || classification.value_is_open) return {};
   const CaseStatistics statistics = classification.lowered->statistics({});
-  if (statistics.hazards[hazard] == 0) return {};
+  if (statistics.corner_cases[corner_case] == 0) return {};
   const Tensor output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
-  return {true, reason_to_mistrust(output, statistics.ties).empty()};
+  return {true, why_vacuous(output, statistics.ties).empty()};
 }
 
 // The first case that reaches the target and proves something; else the last one that reaches it.
 Case draw_until_reached(Rng& rng, const Target& target) {
   Case best = draw_once(rng, target);
-  Merit merit = merit_of(best, target.hazard);
+  Merit merit = merit_of(best, target.corner_case);
   for (int attempt = 1; attempt < kAttempts && !(merit.reached && merit.proves); ++attempt) {
     Case next = draw_once(rng, target);
-    const Merit other = merit_of(next, target.hazard);
+    const Merit other = merit_of(next, target.corner_case);
     if (!other.reached) continue;
     best = std::move(next);
     merit = other;
@@ -101,7 +101,7 @@ Rng stream_of(std::uint64_t seed, std::uint64_t index) {
 }
 
 Case labelled(Case result, std::uint64_t seed, std::uint64_t index) {
-  const HazardInfo& info = info_of(target_of(index).hazard);
+  const CornerCaseInfo& info = info_of(target_of(index).corner_case);
   result.id = "directed-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.tags = {std::string(info.id)};
@@ -133,7 +133,7 @@ std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index,
                                         const std::function<bool(const Case&)>& accepts, int attempts) {
   const auto gets_there = [&](const Case& drawn) {
     if (!accepts(drawn)) return false;
-    const Merit merit = merit_of(drawn, target_of(index).hazard);
+    const Merit merit = merit_of(drawn, target_of(index).corner_case);
     return merit.reached && merit.proves;
   };
   return directed_attempt_where(seed, index, swarm, gets_there, attempts);

@@ -1,7 +1,7 @@
-// Cases that go where random data does not: each aims for one hazard of one operator.
+// Cases that go where random data does not: each aims for one corner case of one operator.
 //
 // A case is drawn like a random one, then retouched: an output scale solved for a tie, a bias of odd
-// bits, data of extremes. The hazards' own detectors tell whether it got there, and the judge whether
+// bits, data of extremes. The corner cases' own detectors tell whether it got there, and the judge whether
 // its output proves anything; if not, it is drawn again, a bounded number of times.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace qconform {
 /// The first draw of that case, whether or not it got where it aims: many times cheaper.
 [[nodiscard]] Case directed_attempt(std::uint64_t seed, std::uint64_t index);
 
-/// How many pairs of operator and hazard there are: the length of one turn.
+/// How many pairs of operator and corner case there are: the length of one turn.
 [[nodiscard]] std::uint64_t directed_aims();
 
 /// The operator that case `index` is of.

@@ -10,7 +10,7 @@
 #include "harness/core/profile.h"
 #include "harness/model/draws/random_values.h"
 #include "harness/model/judge/judge.h"
-#include "harness/report/hazard_coverage.h"
+#include "harness/report/corner_case_coverage.h"
 #include "harness/tests/suite_cases.h"
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/ratio.h"
@@ -35,10 +35,10 @@ TEST(DirectedSuite, CaseDependsOnSeedAndIndexAlone) {
 
 // Counts what some thousands of cases reach, over any seed.
 struct SuiteStatistics {
-  HazardCoverage coverage;
+  CornerCaseCoverage coverage;
   std::uint64_t cases = 0;
   std::uint64_t with_exact_ties = 0;
-  std::uint64_t mistrusted = 0;
+  std::uint64_t vacuous = 0;
   std::set<std::string> missed;  ///< cases that do not reach what they aim for
 };
 
@@ -50,31 +50,32 @@ void add(const Case& test_case, SuiteStatistics& statistics) {
       << test_case.id << " " << test_case.node().op_type << ": " << (remark == nullptr ? "" : remark->text());
   ASSERT_TRUE(expected.output.has_value()) << test_case.id;
   assess(test_case, expected);
-  statistics.coverage.add(test_case.subject(), "", expected.hazards);
-  if (expected.hazards[Hazard::tie_positive] + expected.hazards[Hazard::tie_negative] > 0) ++statistics.with_exact_ties;
-  if (!expected.mistrust.empty()) ++statistics.mistrusted;
-  const HazardInfo* target = hazard_with_id(test_case.tags.at(0));
+  statistics.coverage.add(test_case.subject(), "", expected.corner_cases);
+  if (expected.corner_cases[CornerCase::tie_positive] + expected.corner_cases[CornerCase::tie_negative] > 0)
+    ++statistics.with_exact_ties;
+  if (!expected.vacuous_because.empty()) ++statistics.vacuous;
+  const CornerCaseInfo* target = corner_case_with_id(test_case.tags.at(0));
   ASSERT_NE(target, nullptr);
-  if (expected.hazards[target->hazard] == 0)
+  if (expected.corner_cases[target->corner_case] == 0)
     statistics.missed.insert(test_case.subject() + " " + std::string(target->id));
 }
 
-TEST(DirectedSuite, EveryCaseIsValidAndReachesItsHazard) {
+TEST(DirectedSuite, EveryCaseIsValidAndReachesItsCornerCase) {
   SuiteStatistics statistics;
   const std::uint64_t cases = directed_aims() * static_cast<std::uint64_t>(testing::scaled(10));
   for (std::uint64_t index = 0; index < cases; ++index) add(directed_case(3, index), statistics);
   EXPECT_TRUE(statistics.missed.empty()) << statistics.missed.size() << " targets missed, first "
                                          << *statistics.missed.begin();
-  for (const HazardInfo& info : hazards()) {
+  for (const CornerCaseInfo& info : corner_cases()) {
     for (const std::string_view op_type : operator_names()) {
       if (!concerns(info, op_type)) continue;
       const auto& totals = statistics.coverage.by_operator().at(std::string(op_type)).at("");
-      EXPECT_GT(totals[static_cast<std::size_t>(info.hazard)].cases, 0U) << info.id << " of " << op_type;
+      EXPECT_GT(totals[static_cast<std::size_t>(info.corner_case)].cases, 0U) << info.id << " of " << op_type;
     }
   }
   const auto share = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(cases); };
   EXPECT_GT(share(statistics.with_exact_ties), 0.15);
-  EXPECT_LT(share(statistics.mistrusted), 0.02);
+  EXPECT_LT(share(statistics.vacuous), 0.02);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "harness/core/hazards/rounding_hazards.h"
+#include "harness/core/corner_cases/rounding_corner_cases.h"
 #include "harness/model/defects/defect.h"
 #include "harness/model/layers.h"
 #include "harness/model/node_reader.h"
@@ -36,17 +36,18 @@ Classification classify_halve(const Case& test_case) {
 }
 
 // Those of rounding that integers can reach: no half lies near a tie without being one.
-constexpr HazardSet kHazardsOfHalves{
+constexpr CornerCaseSet kCornerCasesOfHalves{
     {},
-    {Hazard::tie_positive, Hazard::tie_negative, Hazard::tie_odd_zero_point, Hazard::edge_below, Hazard::edge_low,
-     Hazard::edge_high, Hazard::edge_above, Hazard::clamp_low, Hazard::clamp_high}};
+    {CornerCase::tie_positive, CornerCase::tie_negative, CornerCase::tie_odd_zero_point, CornerCase::edge_below,
+     CornerCase::edge_low, CornerCase::edge_high, CornerCase::edge_above, CornerCase::clamp_low,
+     CornerCase::clamp_high}};
 
 constexpr std::array kHalve{Operator{.name = "Halve",
                                      .inputs = kInputs,
                                      .versions = kVersions,
                                      .classify = classify_halve,
                                      .quantizes = true,
-                                     .hazards = kHazardsOfHalves,
+                                     .corner_cases = kCornerCasesOfHalves,
                                      .draw = draw_halve,
                                      .usual_weight = 2,
                                      .feature = kHalveFeature}};
@@ -68,7 +69,7 @@ void LoweredHalve::compute(std::span<const std::byte> x, std::span<std::byte> y)
   }
 }
 
-std::optional<reference::AdmissibleBits> LoweredHalve::admissible_bits(std::int64_t index, reference::Latitude) const {
+std::optional<reference::AdmissibleBits> LoweredHalve::admissible_bits(std::int64_t index, reference::Wording) const {
   const std::byte element = x().bytes[static_cast<std::size_t>(index)];
   std::byte answer{};
   compute({&element, 1}, {&answer, 1});
@@ -79,11 +80,11 @@ std::optional<reference::AdmissibleBits> LoweredHalve::admissible_bits(std::int6
 
 CaseStatistics LoweredHalve::statistics(const Policy&) const {
   CaseStatistics statistics;
-  const RoundingHazards range_hazards(range(), zero_point_);
+  const RoundingCornerCases range_corner_cases(range(), zero_point_);
   for (std::int64_t i = 0; i < x().elements(); ++i) {
     const std::int64_t value = integer_at(x(), i);
-    range_hazards.count_position(static_cast<double>(value) / 2, statistics.hazards);
-    if (value % 2 != 0) range_hazards.count_tie(static_cast<double>(value) / 2, statistics.hazards);
+    range_corner_cases.count_position(static_cast<double>(value) / 2, statistics.corner_cases);
+    if (value % 2 != 0) range_corner_cases.count_tie(static_cast<double>(value) / 2, statistics.corner_cases);
   }
   return statistics;
 }

@@ -40,7 +40,7 @@ class LoweredHalve final : public LoweredByBits {
 
   [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override;
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                         reference::Latitude latitude) const override;
+                                                                         reference::Wording wording) const override;
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                  RoundingProfile profile) const override;
   [[nodiscard]] std::string exact_value(std::int64_t index) const override;
@@ -54,7 +54,7 @@ class LoweredHalve final : public LoweredByBits {
 // Suites, mutation, relations, layers: halve_suites.cc.
 
 [[nodiscard]] Case draw_halve(Rng& rng, const Swarm& swarm);
-[[nodiscard]] Case draw_halve_for(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm);
+[[nodiscard]] Case draw_halve_for(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm);
 [[nodiscard]] std::span<const sweep::SweptModel> swept_halve();
 bool change_halve(Case& test_case, Rng& rng);
 bool solve_halve_tie(Case& test_case, Rng& rng);

@@ -19,7 +19,7 @@ constexpr Defect kHalveDefects[] = {
      .operators = {"Halve"},
      .trigger = "an odd x",
      .rule = "formula",
-     .hazards = {Hazard::tie_positive, Hazard::tie_negative},
+     .corner_cases = {CornerCase::tie_positive, CornerCase::tie_negative},
      .replace =
          [](Stages& s) {
            s.set(kHalveStage, [](std::int64_t x) { return quotient_of_float(std::floor(static_cast<double>(x) / 2)); });

@@ -108,9 +108,9 @@ Case draw_halve(Rng& rng, const Swarm& swarm) {
   return halve_case(kHalveName, std::move(x), random_zero_point(rng, type, swarm));
 }
 
-Case draw_halve_for(Rng& rng, const Operator&, Hazard hazard, const Swarm& swarm) {
+Case draw_halve_for(Rng& rng, const Operator&, CornerCase corner_case, const Swarm& swarm) {
   Case result = draw_halve(rng, swarm);
-  if (hazard <= Hazard::tie_odd_zero_point) plant_tie(*result.inputs[0], rng);
+  if (corner_case <= CornerCase::tie_odd_zero_point) plant_tie(*result.inputs[0], rng);
   return result;
 }
 

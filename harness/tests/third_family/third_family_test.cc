@@ -161,8 +161,8 @@ TEST(ThirdFamily, IsJudgedElementByElement) {
   EXPECT_EQ(verdict.worst->admissible, "{100}");
   EXPECT_EQ(verdict.worst->exact, "1 / 2, zero point 100");
   assess(test_case, expected);
-  EXPECT_EQ(expected.hazards[Hazard::tie_negative], 2U);
-  EXPECT_EQ(expected.hazards[Hazard::clamp_high], 1U);
+  EXPECT_EQ(expected.corner_cases[CornerCase::tie_negative], 2U);
+  EXPECT_EQ(expected.corner_cases[CornerCase::clamp_high], 1U);
 }
 
 TEST(ThirdFamily, IsPartOfTheRandomSuite) {
@@ -190,14 +190,14 @@ TEST(ThirdFamily, IsSweptThroughAllTriples) {
   }
 }
 
-TEST(ThirdFamily, DirectedCasesReachTheirHazards) {
+TEST(ThirdFamily, DirectedCasesReachTheirCornerCases) {
   std::set<std::string> reached;
   for (std::uint64_t index = 0; index < directed_aims(); ++index) {
     if (directed_attempt(1, index).node().op_type != "Halve") continue;
     const Case test_case = directed_case(1, index);
     Expected expected = expect(test_case, {});
     assess(test_case, expected);
-    EXPECT_GT(expected.hazards[hazard_with_id(test_case.tags.at(0))->hazard], 0U) << test_case.note;
+    EXPECT_GT(expected.corner_cases[corner_case_with_id(test_case.tags.at(0))->corner_case], 0U) << test_case.note;
     reached.insert(test_case.tags.at(0));
   }
   EXPECT_THAT(reached, UnorderedElementsAre("tie-positive", "tie-negative", "tie-odd-zero-point", "edge-below",
@@ -307,7 +307,7 @@ TEST(ThirdFamily, HasItsDefectsAndThoseOfAllQuantizingOperators) {
   }
   EXPECT_THAT(killed, UnorderedElementsAre("half-away", "half-up", "truncate", "zp-before-round", "zp-in-f32",
                                            "clamp-before-zp", "wrap-not-saturate", "halved-by-shift"));
-  EXPECT_GT(audit->reached("Halve", Hazard::tie_negative), 0U);
+  EXPECT_GT(audit->reached("Halve", CornerCase::tie_negative), 0U);
 }
 
 diagnose::Explanation explained(Backend& backend) {
@@ -442,7 +442,7 @@ TEST(ThirdFamily, IsReported) {
   }
   EXPECT_THAT(causes, ElementsAre(Pair("defect:halved-by-shift Halve", "halved-by-shift"),
                                   Pair("half-up Bare", "wrong"), Pair("half-up Halve", "half-up")));
-  EXPECT_GT(report.hazards.by_operator().at("Halve").at("int8 int8").at(0).cases, 0U);
+  EXPECT_GT(report.corner_cases.by_operator().at("Halve").at("int8 int8").at(0).cases, 0U);
 
   const std::string json = report::to_json(report);
   const auto read = report::read_report(json);

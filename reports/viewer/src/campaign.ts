@@ -155,12 +155,12 @@ function charts(report: Report, campaign: Campaign): (HTMLElement | null)[] {
   if (timeline === undefined) return [overTime];
   const at = (index: number) => casesUpTo(timeline, index, campaign.block_cases);
   const total = timeline.groups.reduce((sum, group) => sum + group.cases, 0);
-  const hazards = byFirst(timeline.hazards.map((hazard) => ({ cases: at(hazard.case), what: hazard.id })));
+  const cornerCases = byFirst(timeline.corner_cases.map((cornerCase) => ({ cases: at(cornerCase.case), what: cornerCase.id })));
   const findings = byFirst(report.findings.filter((finding) => finding.first_case !== undefined).map((finding) => ({ cases: at(finding.first_case!), what: findingName(finding) })));
   return [
     overTime,
     speedOfJobs(campaign, timeline),
-    hazards.length > 0 ? discoveries("Hazards reached", `${hazards.length} of ${report.hazards.length}`, "Hazard", hazards, total, "var(--good)", false) : null,
+    cornerCases.length > 0 ? discoveries("Corner cases reached", `${cornerCases.length} of ${report.corner_cases.length}`, "Corner case", cornerCases, total, "var(--good)", false) : null,
     findings.length > 0 ? discoveries("Findings", "each where it was met first", "Finding", findings, total, "var(--bad)", findings.length <= 12) : null,
   ];
 }

@@ -1,6 +1,6 @@
-// What the cases reached: suites, the parameter space, hazards.
+// What the cases reached: suites, the parameter space, cornerCases.
 import { h, number, numberHead, section, table, type Child } from "./dom";
-import type { Coverage, Hazard, Report, Suite } from "./model";
+import type { Coverage, CornerCase, Report, Suite } from "./model";
 import { byFrequency, count, counted, percent } from "./text";
 
 function expectations(suite: Suite): string {
@@ -104,9 +104,9 @@ function executedCode(report: Report): Child {
 }
 
 // One column for each operator: how many cases got there, darker the more there are.
-function hazardRow(hazard: Hazard, operators: string[], most: number): HTMLElement {
+function cornerCaseRow(cornerCase: CornerCase, operators: string[], most: number): HTMLElement {
   const cells = operators.map((operator) => {
-    const by = hazard.by.filter((entry) => entry.operator === operator);
+    const by = cornerCase.by.filter((entry) => entry.operator === operator);
     const cases = by.reduce((sum, entry) => sum + entry.cases, 0);
     const share = cases === 0 ? 0 : 0.08 + (0.32 * Math.log1p(cases)) / Math.log1p(most);
     const types = by.map((entry) => `${entry.types}: ${count(entry.cases)}`).join("\n");
@@ -115,35 +115,35 @@ function hazardRow(hazard: Hazard, operators: string[], most: number): HTMLEleme
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, hazard.id),
-    h(hazard.cases > 0 ? "td.good" : "td.bad", {}, hazard.cases > 0 ? "✓ reached" : "✗ not reached"),
-    number(count(hazard.cases)),
-    number(count(hazard.elements)),
+    h("th", { scope: "row" }, cornerCase.id),
+    h(cornerCase.cases > 0 ? "td.good" : "td.bad", {}, cornerCase.cases > 0 ? "✓ reached" : "✗ not reached"),
+    number(count(cornerCase.cases)),
+    number(count(cornerCase.elements)),
     cells,
-    number(count(new Set(hazard.by.map((entry) => `${entry.operator} ${entry.types}`)).size)),
+    number(count(new Set(cornerCase.by.map((entry) => `${entry.operator} ${entry.types}`)).size)),
   );
 }
 
 // Beside what the cases reach stands what each backend computed of it.
-function hazardsByBackend(report: Report): Child {
+function cornerCasesByBackend(report: Report): Child {
   const rows = report.backends.map((backend) => {
-    const computed = new Set(Object.values(backend.operators).flatMap((result) => Object.keys(result.hazards ?? {})));
-    return h("tr", {}, h("th", { scope: "row" }, backend.name), number(`${computed.size} of ${report.hazards.length}`));
+    const computed = new Set(Object.values(backend.operators).flatMap((result) => Object.keys(result.corner_cases ?? {})));
+    return h("tr", {}, h("th", { scope: "row" }, backend.name), number(`${computed.size} of ${report.corner_cases.length}`));
   });
-  return table("Hazards in computed cases, by backend", ["Backend", numberHead("Hazards")], rows);
+  return table("Corner cases in computed cases, by backend", ["Backend", numberHead("Corner cases")], rows);
 }
 
-function hazards(report: Report): Child {
-  if (report.hazards.length === 0) return null;
-  const reached = report.hazards.filter((hazard) => hazard.cases > 0).length;
-  const operators = [...new Set(report.hazards.flatMap((hazard) => hazard.by.map((entry) => entry.operator)))].sort();
-  const most = Math.max(1, ...report.hazards.map((hazard) => hazard.cases));
-  const heads = ["Hazard", "", numberHead("Cases"), numberHead("Elements"), ...operators.map(numberHead), numberHead("Type mixes")];
+function cornerCases(report: Report): Child {
+  if (report.corner_cases.length === 0) return null;
+  const reached = report.corner_cases.filter((cornerCase) => cornerCase.cases > 0).length;
+  const operators = [...new Set(report.corner_cases.flatMap((cornerCase) => cornerCase.by.map((entry) => entry.operator)))].sort();
+  const most = Math.max(1, ...report.corner_cases.map((cornerCase) => cornerCase.cases));
+  const heads = ["Corner case", "", numberHead("Cases"), numberHead("Elements"), ...operators.map(numberHead), numberHead("Type mixes")];
   return [
-    h("h3", {}, `Hazards reached: ${reached} of ${report.hazards.length}`),
-    h("p.note", {}, "Where real kernels go wrong, told by the values of a case. `qconform list hazards` explains each. Columns of operators count cases."),
-    hazardsByBackend(report),
-    table("Hazards reached, cases by operator", heads, report.hazards.map((hazard) => hazardRow(hazard, operators, most)), "hazards"),
+    h("h3", {}, `Corner cases reached: ${reached} of ${report.corner_cases.length}`),
+    h("p.note", {}, "Where real kernels go wrong, told by the values of a case. `qconform list corner-cases` explains each. Columns of operators count cases."),
+    cornerCasesByBackend(report),
+    table("Corner cases reached, cases by operator", heads, report.corner_cases.map((cornerCase) => cornerCaseRow(cornerCase, operators, most)), "corner-cases"),
   ];
 }
 
@@ -165,5 +165,5 @@ function leftAside(report: Report): Child {
 }
 
 export function coverage(report: Report): HTMLElement {
-  return section("coverage", "Coverage", suites(report), quantizedNodes(report), parameterSpace(report), executedCode(report), hazards(report), leftAside(report));
+  return section("coverage", "Coverage", suites(report), quantizedNodes(report), parameterSpace(report), executedCode(report), cornerCases(report), leftAside(report));
 }

@@ -121,7 +121,7 @@ function reasons(report: Report): HTMLElement | null {
     Object.entries(backend.operators).flatMap(([operator, result]) =>
       [
         ...byFrequency(result.unsupported_reasons).map(([reason, cases]) => ["unsupported", reason, cases] as const),
-        ...byFrequency(result.mistrusted_reasons).map(([reason, cases]) => ["mistrusted", reason, cases] as const),
+        ...byFrequency(result.vacuous_reasons).map(([reason, cases]) => ["vacuous", reason, cases] as const),
         ...byFrequency(result.not_judged_reasons ?? {}).map(([reason, cases]) => ["not judged", reason, cases] as const),
       ].map(([kind, reason, cases]) =>
         h("tr", {}, h("td", {}, backend.name), h("td", {}, operator), h("td", {}, kind), number(count(cases)), h("td", {}, reason)),
@@ -132,8 +132,8 @@ function reasons(report: Report): HTMLElement | null {
   return h(
     "details",
     {},
-    h("summary", {}, `Why cases are unsupported, mistrusted or not judged: ${counted(rows.length, "reason")}`),
-    h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing. Not judged: of an operator that qconform does not know, or beyond its limits. The words of a reason, as text of the filter, list its cases below."),
+    h("summary", {}, `Why cases are unsupported, vacuous or not judged: ${counted(rows.length, "reason")}`),
+    h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Vacuous: right, but the output would prove nothing. Not judged: of an operator that qconform does not know, or beyond its limits. The words of a reason, as text of the filter, list its cases below."),
     table("Reasons", ["Backend", "Operator", "Verdict", numberHead("Cases"), "Reason"], rows),
   );
 }
@@ -148,12 +148,12 @@ function relations(report: Report): Child {
         h("th", { scope: "row" }, relation.id),
         ...[relation.checked, relation.held].map((value) => number(count(value))),
         number(count(relation.broken), relation.broken > 0 ? { class: "number bad" } : {}),
-        ...[relation.latitude, relation.refused, relation.failed, relation.not_applicable].map((v) => number(count(v))),
+        ...[relation.implementation_defined, relation.refused, relation.failed, relation.not_applicable].map((v) => number(count(v))),
       ),
     ),
   );
   if (rows.length === 0) return null;
-  const heads = ["Checked", "Held", "Broken", "Latitude", "Refused", "Failed", "Not applicable"].map(numberHead);
+  const heads = ["Checked", "Held", "Broken", "Implementation-defined", "Refused", "Failed", "Not applicable"].map(numberHead);
   return [h("h3", {}, "Relations between a backend's own answers"), table("Relations", ["Backend", "Relation", ...heads], rows)];
 }
 
@@ -168,7 +168,7 @@ export function verdicts(report: Report): HTMLElement {
     numberHead("Cases"),
     numberHead("Right"),
     "Failures",
-    "Declined, refused, mistrusted, not judged",
+    "Declined, refused, vacuous, not judged",
     h("th", { scope: "col", "aria-hidden": "true" }, "Share"),
     "Tier (elements)",
     numberHead("Wrong elements"),

@@ -84,13 +84,13 @@ function explained(report: Report): Fact[] {
 function gaps(report: Report): string[] {
   const disputed = report.suites.reduce((all, suite) => all + suite.disputed.length, 0);
   const stopped = report.backends.filter((backend) => backend.stopped).length;
-  const mistrusted = report.backends.reduce((all, backend) => all + sum(backend, (result) => result.verdicts.mistrusted ?? 0), 0);
+  const vacuous = report.backends.reduce((all, backend) => all + sum(backend, (result) => result.verdicts.vacuous ?? 0), 0);
   const missing = report.environment.kernels_not_run;
   return [
     report.stopped ? "the run was stopped" : "",
     stopped > 0 ? `${counted(stopped, "backend")} stopped before the end` : "",
     disputed > 0 ? `${counted(disputed, "case")} expect what the rules do not admit` : "",
-    mistrusted > 0 ? `${counted(mistrusted, "right answer")} of all backends would prove nothing` : "",
+    vacuous > 0 ? `${counted(vacuous, "right answer")} of all backends would prove nothing` : "",
     missing.length > 0 ? `this processor cannot run ${missing.join(", ")}` : "",
   ].filter((gap) => gap !== "");
 }
@@ -98,11 +98,11 @@ function gaps(report: Report): string[] {
 function evidence(report: Report): Child {
   const cases = report.suites.reduce((all, suite) => all + suite.cases, 0);
   const elements = report.backends.reduce((all, backend) => all + sum(backend, (result) => result.elements), 0);
-  const reached = report.hazards.filter((hazard) => hazard.cases > 0).length;
+  const reached = report.corner_cases.filter((cornerCase) => cornerCase.cases > 0).length;
   const found = gaps(report);
   const facts: Fact[] = [
     ["judged", `${counted(cases, "case")}, ${counted(elements, "element")} of all backends, each against its set of admissible values: no tolerance`],
-    ...(report.hazards.length > 0 ? ([["hazards", [h("a", { href: "#coverage" }, `${count(reached)} of ${count(report.hazards.length)}`), " reached: situations in which real kernels go wrong"]]] as Fact[]) : []),
+    ...(report.corner_cases.length > 0 ? ([["corner cases", [h("a", { href: "#coverage" }, `${count(reached)} of ${count(report.corner_cases.length)}`), " reached: situations in which real kernels go wrong"]]] as Fact[]) : []),
     ...combinations(report),
     ...explained(report),
     ["again", `seed ${report.seed} gives the same cases on every machine`],

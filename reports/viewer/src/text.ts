@@ -54,7 +54,7 @@ export type Tone = "good" | "aside" | "bad";
 /** A verdict decides what it looks like, and never by colour alone: the word stands beside it. */
 export function toneOf(verdict: string): Tone {
   if (verdict === "pass") return "good";
-  return ["unsupported", "mistrusted", "refused", "not-asked", "not-judged"].includes(verdict) ? "aside" : "bad";
+  return ["unsupported", "vacuous", "refused", "not-asked", "not-judged"].includes(verdict) ? "aside" : "bad";
 }
 
 export function failures(verdicts: Counts): number {

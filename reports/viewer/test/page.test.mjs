@@ -85,7 +85,7 @@ test("renders every part", () =>
     assert.equal(await page.locator("ol.findings > li").count(), report.findings.length);
     for (const backend of report.backends) assert.equal(await page.locator("th.backend .name", { hasText: new RegExp(`^${backend.name}$`) }).count(), 1);
     assert.match(await page.locator(".conclusion").innerText(), /does not conform/);
-    assert.equal(await page.locator(".hazards tbody tr").count(), report.hazards.length);
+    assert.equal(await page.locator(".corner-cases tbody tr").count(), report.corner_cases.length);
     assert.ok((await page.locator("#errors svg").count()) > 0);
     assert.ok((await page.locator("#speed svg").count()) > 0);
   }));
@@ -105,8 +105,8 @@ test("the first screen says whether it conforms, what is wrong and how sure that
           assert.ok(blocks[1].includes(`${verdict}, ${signature}`), blocks[1]);
           assert.ok(blocks[1].includes(diagnosis.defects[0].description), blocks[1]);
         }
-        const reached = report.hazards.filter((hazard) => hazard.cases > 0).length;
-        assert.ok(blocks[2].includes(`${reached} of ${report.hazards.length}`), blocks[2]);
+        const reached = report.corner_cases.filter((cornerCase) => cornerCase.cases > 0).length;
+        assert.ok(blocks[2].includes(`${reached} of ${report.corner_cases.length}`), blocks[2]);
         assert.ok(blocks[2].includes(`seed ${report.seed}`), blocks[2]);
       },
       { viewport },
@@ -422,7 +422,7 @@ test("says on what a backend conforms, and which cases have a reason", async () 
   told.results.reasons = ["only 2-D"];
   for (const each of told.results.backends) delete each.reasons;
   const results = told.results.backends.find((b) => b.name === backend.name);
-  const row = results.verdict.findIndex((verdict) => ["unsupported", "mistrusted"].includes(told.results.verdicts[verdict]));
+  const row = results.verdict.findIndex((verdict) => ["unsupported", "vacuous"].includes(told.results.verdicts[verdict]));
   results.reasons = { row: [row], reason: [0] };
   const source = join(folder, "told.json");
   writeFileSync(source, JSON.stringify(told));
@@ -524,7 +524,7 @@ test("shows how a campaign went, in charts and in tables", async () => {
         const part = page.locator("#campaign");
         const { course, runs } = campaign.campaign;
         const titles = await part.locator("figcaption strong").allTextContents();
-        assert.deepEqual(titles, ["Cases over time", "Cases a second of one job", "Hazards reached", "Findings"]);
+        assert.deepEqual(titles, ["Cases over time", "Cases a second of one job", "Corner cases reached", "Findings"]);
         assert.equal(await part.locator("svg[role=img][aria-label]").count(), titles.length);
         assert.equal(await part.getByRole("region", { name: "Runs of the campaign" }).locator("tbody tr").count(), runs.length);
         const rows = async (title) => {
@@ -536,8 +536,8 @@ test("shows how a campaign went, in charts and in tables", async () => {
           return rows.allInnerTexts();
         };
         assert.equal((await rows("Cases a second of one job")).length, course.groups.length);
-        const hazards = await rows("Hazards reached");
-        assert.equal(hazards.length, course.hazards.length);
+        const cornerCases = await rows("Corner cases reached");
+        assert.equal(cornerCases.length, course.corner_cases.length);
         const findings = await rows("Findings");
         assert.equal(findings.length, campaign.findings.length);
         const within = findings.map((text) => Number(text.split("\t").pop().replaceAll(",", "")));

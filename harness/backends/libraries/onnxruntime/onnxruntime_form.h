@@ -21,10 +21,10 @@ struct OrtForm {
 };
 inline constexpr std::array kOrtForms{
     OrtForm{"initializers", false, {}},
-    OrtForm{"constants", false, {ModelForm::Held::constants, ModelForm::Shapes::stated}},
+    OrtForm{"constants", false, {ModelForm::Storage::constants, ModelForm::Shapes::stated}},
     OrtForm{"inputs", true, {}},
-    OrtForm{"symbolic-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::symbolic}},
-    OrtForm{"unknown-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::unknown}},
+    OrtForm{"symbolic-shapes", true, {ModelForm::Storage::initializers, ModelForm::Shapes::symbolic}},
+    OrtForm{"unknown-shapes", true, {ModelForm::Storage::initializers, ModelForm::Shapes::unknown}},
 };
 inline constexpr std::string_view kOrtFormNames = "initializers, constants, inputs, symbolic-shapes or unknown-shapes";
 

@@ -1,4 +1,4 @@
-#include "harness/model/judge/trust.h"
+#include "harness/model/judge/vacuity.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 namespace qconform {
 namespace {
 
-// The judge mistrusts an output with a greater share of elements at an end of their 8-bit type's range, or of elements
-// with more than two right values.
+// The judge call vacuouss an output with a greater share of elements at an end of their 8-bit type's range, or of
+// elements with more than two right values.
 constexpr double kNearlyAll = 0.95;
 
 bool all_alike(const Tensor& tensor) {
@@ -29,7 +29,7 @@ std::int64_t saturated(const Tensor& tensor) {
 
 }  // namespace
 
-std::string reason_to_mistrust(const Tensor& right, const TieCounts& ties) {
+std::string why_vacuous(const Tensor& right, const TieCounts& ties) {
   const std::int64_t elements = right.elements();
   if (elements < kFewElements) return {};
   if (all_alike(right)) return "all elements are alike";

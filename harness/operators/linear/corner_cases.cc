@@ -1,11 +1,11 @@
-#include "harness/operators/linear/hazards.h"
+#include "harness/operators/linear/corner_cases.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
 
-#include "harness/core/hazards/rounding_hazards.h"
+#include "harness/core/corner_cases/rounding_corner_cases.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/quantize_linear/division.h"
 
@@ -42,18 +42,18 @@ class FloatOutput {
 
   /// `value` approximates a result within 2^-50; is_exact tells whether a number of few bits is it.
   template <typename IsExact>
-  void count(double value, HazardCounts& counts, IsExact is_exact) const {
+  void count(double value, CornerCaseCounts& counts, IsExact is_exact) const {
     const double magnitude = std::fabs(value);
-    if (magnitude > largest_) counts.add(Hazard::float_overflow);
+    if (magnitude > largest_) counts.add(CornerCase::float_overflow);
     if (value == 0 || !(magnitude <= largest_)) return;
     int exponent = std::ilogb(value);
     if (exponent < smallest_exponent_) {
-      counts.add(Hazard::subnormal_result);
+      counts.add(CornerCase::subnormal_result);
       exponent = smallest_exponent_;
     }
     // In units of the last place: a midpoint is half an odd integer.
     const double units = std::ldexp(value, mantissa_bits_ - exponent);
-    if (std::fabs(units - std::trunc(units)) == 0.5 && is_exact(value)) counts.add(Hazard::float_midpoint);
+    if (std::fabs(units - std::trunc(units)) == 0.5 && is_exact(value)) counts.add(CornerCase::float_midpoint);
   }
 
  private:
@@ -62,19 +62,19 @@ class FloatOutput {
   double largest_;
 };
 
-// Counts the hazards that both operators have by their layout: a size tail, a negative axis, partial blocks.
-void count_layout(const QuantizationLayout& layout, std::int64_t axis, HazardCounts& counts) {
+// Counts the corner cases that both operators have by their layout: a size tail, a negative axis, partial blocks.
+void count_layout(const QuantizationLayout& layout, std::int64_t axis, CornerCaseCounts& counts) {
   const std::int64_t elements = layout.elements();
-  counts.add(Hazard::size_tail, elements % 4);
+  counts.add(CornerCase::size_tail, elements % 4);
   const bool per_tensor = layout.channels == 1 && layout.outer == 1 && !layout.is_blocked();
-  if (axis < 0 && !per_tensor) counts.add(Hazard::negative_axis, elements);
+  if (axis < 0 && !per_tensor) counts.add(CornerCase::negative_axis, elements);
   if (layout.is_blocked()) {
-    counts.add(Hazard::partial_block, layout.outer * layout.inner * (layout.channels % layout.block));
+    counts.add(CornerCase::partial_block, layout.outer * layout.inner * (layout.channels % layout.block));
   }
 }
 
-void count_packing(Element type, std::int64_t elements, HazardCounts& counts) {
-  if (const int bits = bits_of(type); bits < 8) counts.add(Hazard::odd_packed_count, elements % (8 / bits));
+void count_packing(Element type, std::int64_t elements, CornerCaseCounts& counts) {
+  if (const int bits = bits_of(type); bits < 8) counts.add(CornerCase::odd_packed_count, elements % (8 / bits));
 }
 
 bool is_subnormal_scale(double scale, Element type) {
@@ -109,35 +109,36 @@ std::vector<ParameterTraits> traits_of(const std::vector<double>& scales, const 
   return traits;
 }
 
-void count_traits(const QuantizationLayout& layout, const std::vector<ParameterTraits>& traits, HazardCounts& counts) {
+void count_traits(const QuantizationLayout& layout, const std::vector<ParameterTraits>& traits,
+                  CornerCaseCounts& counts) {
   if (std::none_of(traits.begin(), traits.end(), [](const ParameterTraits& t) { return t.any(); })) return;
   for_each_element(layout, [&](std::int64_t, std::size_t parameter) {
-    if (traits[parameter].differs) counts.add(Hazard::parameters_differ);
-    if (traits[parameter].subnormal) counts.add(Hazard::subnormal_scale);
-    if (traits[parameter].large_half) counts.add(Hazard::large_half_scale);
+    if (traits[parameter].differs) counts.add(CornerCase::parameters_differ);
+    if (traits[parameter].subnormal) counts.add(CornerCase::subnormal_scale);
+    if (traits[parameter].large_half) counts.add(CornerCase::large_half_scale);
   });
 }
 
 // NaN and infinities; whether the value is finite.
-bool count_specials(double x, HazardCounts& counts) {
-  if (std::isnan(x)) counts.add(Hazard::nan_input);
-  if (std::isinf(x)) counts.add(Hazard::infinite_input);
+bool count_specials(double x, CornerCaseCounts& counts) {
+  if (std::isnan(x)) counts.add(CornerCase::nan_input);
+  if (std::isinf(x)) counts.add(CornerCase::infinite_input);
   return std::isfinite(x);
 }
 
-void count_int32(Element type, double x, HazardCounts& counts) {
+void count_int32(Element type, double x, CornerCaseCounts& counts) {
   if (type != Element::int32) return;
-  if (static_cast<double>(static_cast<float>(x)) != x) counts.add(Hazard::int32_beyond_float);
-  if (x == -0x1p31) counts.add(Hazard::int32_lowest);
+  if (static_cast<double>(static_cast<float>(x)) != x) counts.add(CornerCase::int32_beyond_float);
+  if (x == -0x1p31) counts.add(CornerCase::int32_lowest);
 }
 
 bool is_negative_zero(double value) {
   return value == 0 && std::signbit(value);
 }
 
-class QuantizeHazards {
+class QuantizeCornerCases {
  public:
-  QuantizeHazards(const reference::QuantizeLinear& node, HazardCounts& counts)
+  QuantizeCornerCases(const reference::QuantizeLinear& node, CornerCaseCounts& counts)
       : node_(node), counts_(counts), ulp_(std::ldexp(1.0, -float_format(division_type(node)).mantissa_bits)) {
     if (!is_integer(node.y_type)) return;
     for (const std::int32_t zero_point : node.y_zero_point) ranges_.emplace_back(range_of(node.y_type), zero_point);
@@ -152,13 +153,13 @@ class QuantizeHazards {
     if (is_integer(node_.y_type)) {
       count_integer(x, scale, quotient, ranges_[parameter]);
     } else {
-      if (is_negative_zero(quotient)) counts_.add(Hazard::signed_zero);
+      if (is_negative_zero(quotient)) counts_.add(CornerCase::signed_zero);
       output_.count(quotient, counts_, [&](double middle) { return middle * scale == x; });
     }
   }
 
  private:
-  void count_integer(double x, double scale, double quotient, const RoundingHazards& range) {
+  void count_integer(double x, double scale, double quotient, const RoundingCornerCases& range) {
     range.count_position(quotient, counts_);
     if (!range.shows_rounding(quotient)) return;
     // The middle has few bits, so that its product with the scale is exact.
@@ -168,15 +169,15 @@ class QuantizeHazards {
   }
 
   const reference::QuantizeLinear& node_;
-  HazardCounts& counts_;
+  CornerCaseCounts& counts_;
   double ulp_;
   FloatOutput output_{is_integer(node_.y_type) ? Element::float32 : node_.y_type};
-  std::vector<RoundingHazards> ranges_;
+  std::vector<RoundingCornerCases> ranges_;
 };
 
-class DequantizeHazards {
+class DequantizeCornerCases {
  public:
-  DequantizeHazards(const reference::DequantizeLinear& node, HazardCounts& counts)
+  DequantizeCornerCases(const reference::DequantizeLinear& node, CornerCaseCounts& counts)
       : node_(node), counts_(counts), is_float32_(node.y_type == Element::float32) {
     if (is_integer(node.x_type)) half_range_ = std::ldexp(1.0, bits_of(node.x_type) - 1);
   }
@@ -186,10 +187,10 @@ class DequantizeHazards {
     const double zero_point = node_.x_zero_point[parameter];
     count_int32(node_.x_type, x, counts_);
     if (!count_specials(x, counts_)) return;
-    if (is_negative_zero(x)) counts_.add(Hazard::signed_zero);
+    if (is_negative_zero(x)) counts_.add(CornerCase::signed_zero);
     const double difference = x - zero_point;
     if (half_range_ != 0 && (difference < -half_range_ || difference >= half_range_)) {
-      counts_.add(Hazard::wide_difference);
+      counts_.add(CornerCase::wide_difference);
     }
     // 16 bits times 24: exact. int32 x may be rounded twice, and a difference of float8 has up to 32 bits: their
     // products are not called midpoints.
@@ -202,11 +203,11 @@ class DequantizeHazards {
   void count_expanded(double x, double zero_point, double scale) {
     const auto s = static_cast<float>(scale);
     const float expanded = static_cast<float>(x) * s - static_cast<float>(zero_point) * s;
-    if (expanded != static_cast<float>((x - zero_point) * scale)) counts_.add(Hazard::expanded_product);
+    if (expanded != static_cast<float>((x - zero_point) * scale)) counts_.add(CornerCase::expanded_product);
   }
 
   const reference::DequantizeLinear& node_;
-  HazardCounts& counts_;
+  CornerCaseCounts& counts_;
   FloatOutput output_{node_.y_type};
   double half_range_ = 0;  ///< half the range of an integer x; 0 for float x
   bool is_float32_;
@@ -226,27 +227,27 @@ double load(Element type, std::span<const std::byte> x, std::int64_t index) {
 
 }  // namespace
 
-void count_quantize_hazards(const reference::QuantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,
-                            HazardCounts& counts) {
+void count_quantize_corner_cases(const reference::QuantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,
+                                 CornerCaseCounts& counts) {
   if (x.empty()) return;
   count_layout(node.layout, axis, counts);
   count_packing(node.y_type, node.layout.elements(), counts);
   count_traits(node.layout, traits_of(node.y_scale, node.y_zero_point, node.scale_type), counts);
-  QuantizeHazards hazards(node, counts);
+  QuantizeCornerCases corner_cases(node, counts);
   for_each_element(node.layout, [&](std::int64_t index, std::size_t parameter) {
-    hazards.count(load(node.x_type, x, index), parameter);
+    corner_cases.count(load(node.x_type, x, index), parameter);
   });
 }
 
-void count_dequantize_hazards(const reference::DequantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,
-                              HazardCounts& counts) {
+void count_dequantize_corner_cases(const reference::DequantizeLinear& node, std::int64_t axis,
+                                   std::span<const std::byte> x, CornerCaseCounts& counts) {
   if (x.empty()) return;
   count_layout(node.layout, axis, counts);
   count_packing(node.x_type, node.layout.elements(), counts);
   count_traits(node.layout, traits_of(node.x_scale, node.x_zero_point, node.scale_type), counts);
-  DequantizeHazards hazards(node, counts);
+  DequantizeCornerCases corner_cases(node, counts);
   for_each_element(node.layout, [&](std::int64_t index, std::size_t parameter) {
-    hazards.count(load(node.x_type, x, index), parameter);
+    corner_cases.count(load(node.x_type, x, index), parameter);
   });
 }
 

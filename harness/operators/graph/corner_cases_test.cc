@@ -1,4 +1,4 @@
-#include "harness/operators/graph/hazards.h"
+#include "harness/operators/graph/corner_cases.h"
 
 #include <gtest/gtest.h>
 
@@ -14,20 +14,20 @@ namespace {
 
 using unit::Unit;
 
-HazardCounts hazards_of(const Unit& described) {
+CornerCaseCounts corner_cases_of(const Unit& described) {
   Rng rng(3, 5);
   const Case test_case = unit::build(described, rng);
   Expected expected = expect(test_case, {});
   assess(test_case, expected);
-  return expected.hazards;
+  return expected.corner_cases;
 }
 
-// Returns the ids of the hazards of topic `graphs` that a unit reaches.
+// Returns the ids of the corner cases of topic `graphs` that a unit reaches.
 std::vector<std::string> reached(const Unit& described) {
-  const HazardCounts counts = hazards_of(described);
+  const CornerCaseCounts counts = corner_cases_of(described);
   std::vector<std::string> ids;
-  for (const HazardInfo& info : hazards()) {
-    if (info.topic == HazardTopic::graphs && counts[info.hazard] > 0) ids.emplace_back(info.id);
+  for (const CornerCaseInfo& info : corner_cases()) {
+    if (info.topic == CornerCaseTopic::graphs && counts[info.corner_case] > 0) ids.emplace_back(info.id);
   }
   return ids;
 }
@@ -40,14 +40,14 @@ Unit with(const std::function<void(Unit&)>& change) {
   return described;
 }
 
-TEST(GraphHazards, PlainUnitReachesNone) {
+TEST(GraphCornerCases, PlainUnitReachesNone) {
   EXPECT_EQ(reached({}), Ids{});
   EXPECT_EQ(reached(with([](Unit& u) { u.w.layout = unit::kAxis0; })), Ids{});
   EXPECT_EQ(reached(with([](Unit& u) { u.bias = unit::kExactBias; })), Ids{});
   EXPECT_EQ(reached(with([](Unit& u) { u.activation = unit::kReluBehind; })), Ids{});
 }
 
-TEST(GraphHazards, BiasScales) {
+TEST(GraphCornerCases, BiasScales) {
   const auto with_ratio = [](double ratio, unit::Scales scales) {
     return reached(with([&](Unit& u) {
       u.bias = unit::kOtherBiasScale;
@@ -71,7 +71,7 @@ TEST(GraphHazards, BiasScales) {
   EXPECT_EQ(reached(matmul), Ids{"bias-scale-far"});
 }
 
-TEST(GraphHazards, ParametersAlongAnAxis) {
+TEST(GraphCornerCases, ParametersAlongAnAxis) {
   EXPECT_EQ(reached(with([](Unit& u) { u.w.layout = unit::kAxis1; })), Ids{"weight-axis"});
   EXPECT_EQ(reached(with([](Unit& u) {
               u.compute = unit::kMatMul;
@@ -87,13 +87,13 @@ TEST(GraphHazards, ParametersAlongAnAxis) {
   EXPECT_EQ(reached(with([](Unit& u) { u.y.layout = unit::kAxis1; })), Ids{"data-axis"});
 }
 
-TEST(GraphHazards, Activations) {
+TEST(GraphCornerCases, Activations) {
   EXPECT_EQ(reached(with([](Unit& u) { u.activation = unit::kClipAtEnds; })), Ids{"activation-at-end"});
   EXPECT_EQ(reached(with([](Unit& u) { u.activation = unit::kClipBehind; })), Ids{});
   EXPECT_EQ(reached(with([](Unit& u) { u.activation = unit::kReversedClip; })), Ids{"activation-reversed"});
 }
 
-TEST(GraphHazards, Sums) {
+TEST(GraphCornerCases, Sums) {
   const auto gemm = [](unit::Factors factors, std::int64_t k) {
     return reached(with([&](Unit& u) {
       u.compute = unit::kGemm;
@@ -107,14 +107,14 @@ TEST(GraphHazards, Sums) {
   EXPECT_EQ(gemm(unit::kNoFactors, 33026), Ids{"many-terms"});
 }
 
-TEST(GraphHazards, SeveralReaders) {
+TEST(GraphCornerCases, SeveralReaders) {
   EXPECT_EQ(reached(with([](Unit& u) { u.consumers = unit::kDequantizedToo; })), Ids{"shared-value"});
   EXPECT_EQ(reached(with([](Unit& u) { u.alike = unit::kSameInitializers; })), Ids{"shared-parameters"});
   EXPECT_EQ(reached(with([](Unit& u) { u.alike = unit::kAlike; })), Ids{});
   EXPECT_EQ(reached(with([](Unit& u) { u.is_twice = true; })), (Ids{"shared-value", "shared-weights"}));
 }
 
-TEST(GraphHazards, Movement) {
+TEST(GraphCornerCases, Movement) {
   EXPECT_EQ(reached(with([](Unit& u) { u.path = unit::kTransposed; })), Ids{"moved-operand"});
   EXPECT_EQ(reached(with([](Unit& u) { u.path = unit::kRequantized; })), Ids{"requantized-pair"});
   EXPECT_EQ(reached(with([](Unit& u) { u.compute = unit::kTranspose; })), Ids{"requantized-movement"});
@@ -127,7 +127,7 @@ TEST(GraphHazards, Movement) {
   EXPECT_EQ(reached(with([](Unit& u) { u.compute = unit::kConcat; })), Ids{"unlike-operands"});
 }
 
-TEST(GraphHazards, WhatIsLeftOut) {
+TEST(GraphCornerCases, WhatIsLeftOut) {
   EXPECT_EQ(reached(with([](Unit& u) { u.y.zero_point = unit::kByType; })),
             (Ids{"typed-output", "omitted-zero-point"}));
   EXPECT_EQ(reached(with([](Unit& u) { u.x.zero_point = unit::kOmitted; })), Ids{"omitted-zero-point"});
@@ -138,17 +138,17 @@ TEST(GraphHazards, WhatIsLeftOut) {
             Ids{"one-element-softmax"});
 }
 
-TEST(GraphHazards, AreDrawnForValidCases) {
-  for (const HazardInfo& info : hazards()) {
-    if (info.topic != HazardTopic::graphs) continue;
+TEST(GraphCornerCases, AreDrawnForValidCases) {
+  for (const CornerCaseInfo& info : corner_cases()) {
+    if (info.topic != CornerCaseTopic::graphs) continue;
     int reached = 0;
     for (std::uint64_t i = 0; i < 6; ++i) {
       Rng rng(11, i);
-      const Case drawn = draw_graph_for(rng, info.hazard);
+      const Case drawn = draw_graph_for(rng, info.corner_case);
       Expected expected = expect(drawn, {});
       ASSERT_EQ(expected.classification.expectation(), Expectation::valid) << info.id << ", draw " << i;
       assess(drawn, expected);
-      reached += expected.hazards[info.hazard] > 0 ? 1 : 0;
+      reached += expected.corner_cases[info.corner_case] > 0 ? 1 : 0;
     }
     EXPECT_GT(reached, 1) << info.id;
   }

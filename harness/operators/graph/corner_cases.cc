@@ -1,4 +1,4 @@
-#include "harness/operators/graph/hazards.h"
+#include "harness/operators/graph/corner_cases.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "reference/graph/sets.h"
 
 namespace qconform {
-namespace graph_hazard_detectors {
+namespace graph_corner_case_detectors {
 namespace {
 
 using namespace reference::graph;
@@ -53,7 +53,7 @@ class Detector {
     for (const ValueId id : program_.outputs) ++readers_[id];
   }
 
-  HazardCounts counts;
+  CornerCaseCounts counts;
 
   void examine(const Step& step) {
     if (readers_[step.result] > 1) examine_shared(step);
@@ -64,8 +64,10 @@ class Detector {
   [[nodiscard]] std::int64_t elements(const Step& step) const {
     return elements_of(program_.values[step.result].shape);
   }
-  // A hazard that only the shape shows counts where nothing is computed, too.
-  void add(Hazard hazard, const Step& step) { counts.add(hazard, std::max<std::int64_t>(elements(step), 1)); }
+  // A corner case that only the shape shows counts where nothing is computed, too.
+  void add(CornerCase corner_case, const Step& step) {
+    counts.add(corner_case, std::max<std::int64_t>(elements(step), 1));
+  }
 
   [[nodiscard]] Origin origin_of(ValueId id) const {
     Origin origin;
@@ -84,12 +86,12 @@ class Detector {
 
   void examine_shared(const Step& step) {
     if (std::holds_alternative<Quantize>(step.what) || std::holds_alternative<Dequantize>(step.what)) {
-      add(Hazard::shared_value, step);
+      add(CornerCase::shared_value, step);
     }
   }
 
   void examine(const Step& step, const Quantize& quantize) {
-    if (has_several(quantize.node.y_scale)) add(Hazard::data_axis, step);
+    if (has_several(quantize.node.y_scale)) add(CornerCase::data_axis, step);
     const Step* before = by_value_[step.operands[0]];
     if (before == nullptr) return;
     if (const auto* clip = std::get_if<Elementwise>(&before->what)) examine_clip(step, *clip, quantize.node);
@@ -112,19 +114,19 @@ class Detector {
     const bool is_same = dequantize->node.x_scale == node.y_scale && dequantize->node.x_type == node.y_type &&
                          std::equal(node.y_zero_point.begin(), node.y_zero_point.end(),
                                     dequantize->node.x_zero_point.begin(), dequantize->node.x_zero_point.end());
-    if (!is_same) add(is_moved ? Hazard::requantized_movement : Hazard::requantized_pair, step);
+    if (!is_same) add(is_moved ? CornerCase::requantized_movement : CornerCase::requantized_pair, step);
   }
 
   void examine_clip(const Step& step, const Elementwise& clip, const reference::QuantizeLinear& node) {
     if (clip.function != Function::clip) return;
-    if (clip.alpha > clip.beta) return add(Hazard::activation_reversed, step);
+    if (clip.alpha > clip.beta) return add(CornerCase::activation_reversed, step);
     if (node.y_scale.empty()) return;
     const auto range =
         reference::is_integer(node.y_type) ? reference::range_of(node.y_type) : reference::IntegerRange{-448, 448};
     const double scale = node.y_scale.front();
     const double zero_point = node.y_zero_point.front();
     const auto is_at = [&](double bound, double end) { return std::fabs(bound / scale + zero_point - end) < 1.5; };
-    if (is_at(clip.alpha, range.lo) && is_at(clip.beta, range.hi)) add(Hazard::activation_at_end, step);
+    if (is_at(clip.alpha, range.lo) && is_at(clip.beta, range.hi)) add(CornerCase::activation_at_end, step);
   }
 
   void examine(const Step&, const Dequantize&) {}
@@ -133,7 +135,7 @@ class Detector {
   void examine(const Step&, const TopK&) {}
   void examine(const Step&, const Requantize&) {}
   void examine(const Step& step, const Softmax& softmax) {
-    if (softmax.length == 1) add(Hazard::one_element_softmax, step);
+    if (softmax.length == 1) add(CornerCase::one_element_softmax, step);
   }
 
   void examine(const Step& step, const Move&) { examine_operands(step); }
@@ -150,8 +152,8 @@ class Detector {
     const Origin first = origin_of(step.operands[0]);
     if (first.dequantize == nullptr) return;
     if (std::holds_alternative<Elementwise>(step.what)) {
-      if (!first.moves.empty()) add(Hazard::moved_operand, step);
-      if (has_several(first.dequantize->node.x_scale)) add(Hazard::data_axis, step);
+      if (!first.moves.empty()) add(CornerCase::moved_operand, step);
+      if (has_several(first.dequantize->node.x_scale)) add(CornerCase::data_axis, step);
     }
     for (std::size_t i = 1; i < step.operands.size(); ++i) {
       const Origin other = origin_of(step.operands[i]);
@@ -159,7 +161,7 @@ class Detector {
       const auto& a = first.dequantize->node;
       const auto& b = other.dequantize->node;
       if (a.x_scale == b.x_scale && a.x_zero_point == b.x_zero_point) continue;
-      add(Hazard::unlike_operands, step);
+      add(CornerCase::unlike_operands, step);
       return;
     }
   }
@@ -168,11 +170,11 @@ class Detector {
     if (!sum.has_factor) return;
     const Origin x = origin_of(step.operands[0]);
     const Origin w = origin_of(step.operands[1]);
-    if (sum.alpha != 1 || (step.operands.size() > 2 && sum.beta != 1)) add(Hazard::scaled_terms, step);
-    if (x.dequantize != nullptr && !x.moves.empty()) add(Hazard::moved_operand, step);
-    if (x.dequantize != nullptr && has_several(x.dequantize->node.x_scale)) add(Hazard::data_axis, step);
+    if (sum.alpha != 1 || (step.operands.size() > 2 && sum.beta != 1)) add(CornerCase::scaled_terms, step);
+    if (x.dequantize != nullptr && !x.moves.empty()) add(CornerCase::moved_operand, step);
+    if (x.dequantize != nullptr && has_several(x.dequantize->node.x_scale)) add(CornerCase::data_axis, step);
     if (w.dequantize != nullptr) examine_weights(step, sum, w);
-    if (is_read_by_sums(step.operands[1])) add(Hazard::shared_weights, step);
+    if (is_read_by_sums(step.operands[1])) add(CornerCase::shared_weights, step);
     examine_terms(step, sum);
     if (step.operands.size() > 2) examine_bias(step, step, step.operands[2]);
   }
@@ -192,7 +194,7 @@ class Detector {
   void examine_weights(const Step& step, const WeightedSum& sum, const Origin& w) {
     const auto& node = w.dequantize->node;
     if (!has_several(node.x_scale)) return;
-    if (node.layout.is_blocked()) return add(Hazard::weight_blocks, step);
+    if (node.layout.is_blocked()) return add(CornerCase::weight_blocks, step);
     if (elements(step) == 0 || program_.values[step.operands[0]].shape.empty()) return;
     std::optional<std::size_t> first;
     bool differs = false;
@@ -205,24 +207,24 @@ class Detector {
     };
     // The last element: windows at the begin may lie in the padding.
     std::visit([&](const auto& taps) { taps.for_each(elements(step) - 1, note); }, sum.taps);
-    if (differs) add(Hazard::weight_axis, step);
+    if (differs) add(CornerCase::weight_axis, step);
   }
 
   void examine_terms(const Step& step, const WeightedSum& sum) {
     const auto* matrix = std::get_if<MatrixTaps>(&sum.taps);
     if (matrix == nullptr) return;
-    if (matrix->k == 0) add(Hazard::no_terms, step);
-    if (matrix->k > kManyTerms) add(Hazard::many_terms, step);
+    if (matrix->k == 0) add(CornerCase::no_terms, step);
+    if (matrix->k > kManyTerms) add(CornerCase::many_terms, step);
   }
 
   // `bias` is added to `sum`, in the same step or behind it.
   void examine_bias(const Step& step, const Step& sum, ValueId bias) {
     const Origin own = origin_of(bias);
     if (own.dequantize == nullptr) {
-      if (by_value_[bias] == nullptr) add(Hazard::real_bias, step);
+      if (by_value_[bias] == nullptr) add(CornerCase::real_bias, step);
       return;
     }
-    if (is_read_by_sums(bias)) add(Hazard::shared_weights, step);
+    if (is_read_by_sums(bias)) add(CornerCase::shared_weights, step);
     if (own.dequantize->node.x_type != reference::Element::int32) return;
     const Origin x = origin_of(sum.operands[0]);
     const Origin w = origin_of(sum.operands[1]);
@@ -230,15 +232,15 @@ class Detector {
     examine_bias_scale(step, own, x.scale() * w.scale());
     const std::vector<double>& stated = program_.values[own.step->operands[0]].stated;
     const auto is_large = [](double value) { return std::fabs(value) >= 0x1p30; };
-    if (std::any_of(stated.begin(), stated.end(), is_large)) add(Hazard::bias_near_int32, step);
+    if (std::any_of(stated.begin(), stated.end(), is_large)) add(CornerCase::bias_near_int32, step);
   }
 
   void examine_bias_scale(const Step& step, const Origin& bias, double product) {
     const double scale = bias.scale();
     if (scale == rounded_to_type(bias.dequantize->node.scale_type, product)) return;
     const bool is_near = std::fabs(scale / product - 1) < kNear;
-    add(is_near ? Hazard::bias_scale_near : Hazard::bias_scale_far, step);
-    if (std::fabs(product) < 1e-6) add(Hazard::tiny_bias_scale, step);
+    add(is_near ? CornerCase::bias_scale_near : CornerCase::bias_scale_far, step);
+    if (std::fabs(product) < 1e-6) add(CornerCase::tiny_bias_scale, step);
   }
 
   const Program& program_;
@@ -247,7 +249,7 @@ class Detector {
 };
 
 }  // namespace
-}  // namespace graph_hazard_detectors
+}  // namespace graph_corner_case_detectors
 
 namespace {
 
@@ -279,13 +281,13 @@ QuantizationsStated quantizations_of(const Case& test_case) {
   return result;
 }
 
-HazardCounts graph_hazards(const GraphProgram& lowered, const QuantizationsStated& quantizations) {
-  graph_hazard_detectors::Detector detector(lowered);
+CornerCaseCounts graph_corner_cases(const GraphProgram& lowered, const QuantizationsStated& quantizations) {
+  graph_corner_case_detectors::Detector detector(lowered);
   for (const reference::graph::Step& step : lowered.program.steps) detector.examine(step);
   const std::int64_t elements = elements_of(lowered.program.values[lowered.program.outputs[0]].shape);
-  if (quantizations.shares_parameters) detector.counts.add(Hazard::shared_parameters, elements);
-  if (quantizations.omits_zero_point) detector.counts.add(Hazard::omitted_zero_point, elements);
-  if (quantizations.types_output) detector.counts.add(Hazard::typed_output, elements);
+  if (quantizations.shares_parameters) detector.counts.add(CornerCase::shared_parameters, elements);
+  if (quantizations.omits_zero_point) detector.counts.add(CornerCase::omitted_zero_point, elements);
+  if (quantizations.types_output) detector.counts.add(CornerCase::typed_output, elements);
   return detector.counts;
 }
 

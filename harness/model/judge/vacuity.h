@@ -9,9 +9,9 @@
 namespace qconform {
 
 /// Why passing on this output would prove nothing, or an empty string. `right` is the reference's
-/// answer. Outputs of fewer than kFewElements elements never are mistrusted: somebody made them by hand, or
+/// answer. Outputs of fewer than kFewElements elements never are vacuous: somebody made them by hand, or
 /// shrinking did, to show one thing.
-[[nodiscard]] std::string reason_to_mistrust(const Tensor& right, const TieCounts& ties);
+[[nodiscard]] std::string why_vacuous(const Tensor& right, const TieCounts& ties);
 
 inline constexpr std::int64_t kFewElements = 16;
 

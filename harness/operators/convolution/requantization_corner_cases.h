@@ -1,10 +1,10 @@
-// Hazards of one output channel's requantization, QLinearConv's last step.
+// Corner cases of one output channel's requantization, QLinearConv's last step.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "harness/core/hazards/rounding_hazards.h"
+#include "harness/core/corner_cases/rounding_corner_cases.h"
 #include "reference/numerics/ratio.h"
 #include "reference/numerics/requantize.h"
 
@@ -16,17 +16,17 @@ struct ChannelTraits {
   bool has_extreme_zero_points = false;  ///< those of x, w and y are all ends of their types
 };
 
-class RequantizationHazards {
+class RequantizationCornerCases {
  public:
-  RequantizationHazards(const reference::Requantization& parameters, const ChannelTraits& traits);
+  RequantizationCornerCases(const reference::Requantization& parameters, const ChannelTraits& traits);
 
-  /// Counts the hazards of any element by a few comparisons. `value` is sum * x_scale * w_scale / y_scale with a
+  /// Counts the corner cases of any element by a few comparisons. `value` is sum * x_scale * w_scale / y_scale with a
   /// relative error of at most 2^-50.
-  void count(std::int64_t sum, double value, HazardCounts& counts) const {
+  void count(std::int64_t sum, double value, CornerCaseCounts& counts) const {
     rounding_.count_position(value, counts);
     if (odd_parameters_) count_parameters(sum, counts);
     if (tells_more_inside_ && rounding_.shows_rounding(value)) count_inside(sum, value, counts);
-    if (!is_small(sum) && !is_float(sum)) counts.add(Hazard::sum_beyond_float);
+    if (!is_small(sum) && !is_float(sum)) counts.add(CornerCase::sum_beyond_float);
   }
 
   /// Whether count() counts nothing where a small sum's value rounds to neither end of the range.
@@ -34,18 +34,18 @@ class RequantizationHazards {
   /// Whether a sum is an integer that float32 surely holds.
   [[nodiscard]] static bool is_small(std::int64_t sum) { return sum <= kFloatIntegers && sum >= -kFloatIntegers; }
 
-  /// Counts the hazards of an element on or near a tie.
-  void count_tie(double value, reference::TieDistance distance, HazardCounts& counts) const;
+  /// Counts the corner cases of an element on or near a tie.
+  void count_tie(double value, reference::TieDistance distance, CornerCaseCounts& counts) const;
 
  private:
   static constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
   static bool is_float(std::int64_t sum) {
     return static_cast<double>(static_cast<float>(sum)) == static_cast<double>(sum);
   }
-  void count_parameters(std::int64_t sum, HazardCounts& counts) const;
-  void count_inside(std::int64_t sum, double value, HazardCounts& counts) const;
+  void count_parameters(std::int64_t sum, CornerCaseCounts& counts) const;
+  void count_inside(std::int64_t sum, double value, CornerCaseCounts& counts) const;
 
-  RoundingHazards rounding_;
+  RoundingCornerCases rounding_;
   bool large_multiplier_;
   bool subnormal_scale_;
   bool outside_domain_;

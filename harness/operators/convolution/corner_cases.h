@@ -1,11 +1,11 @@
-// Hazards of a convolution before requantization: windows, padding, channels, sums.
+// Corner cases of a convolution before requantization: windows, padding, channels, sums.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "harness/core/hazards/hazard.h"
+#include "harness/core/corner_cases/corner_case.h"
 #include "reference/convolution/accumulate.h"
 
 namespace qconform {
@@ -22,7 +22,7 @@ struct ConvolutionView {
 
 /// Counts in a time that is small beside that of the sums: per window of each axis, per element of x
 /// and w, per sum, and for int16 sums over a bounded number of products.
-void count_convolution_hazards(const ConvolutionView& convolution, HazardCounts& counts);
+void count_convolution_corner_cases(const ConvolutionView& convolution, CornerCaseCounts& counts);
 
 /// Looking at every product again would double the cost of a case. At most kExaminedWindows windows,
 /// spread evenly over the output, are examined, and no more products than kExaminedProducts unless
@@ -30,6 +30,6 @@ void count_convolution_hazards(const ConvolutionView& convolution, HazardCounts&
 inline constexpr std::int64_t kExaminedWindows = 8;
 inline constexpr std::int64_t kExaminedProducts = 1024;
 
-void count_accumulation_hazards(const ConvolutionView& convolution, HazardCounts& counts);
+void count_accumulation_corner_cases(const ConvolutionView& convolution, CornerCaseCounts& counts);
 
 }  // namespace qconform

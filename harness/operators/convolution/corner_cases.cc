@@ -1,4 +1,4 @@
-#include "harness/operators/convolution/hazards.h"
+#include "harness/operators/convolution/corner_cases.h"
 
 #include <algorithm>
 #include <vector>
@@ -67,32 +67,32 @@ bool is_extreme(const ConvolutionOperands& operands) {
   return operands.x_zero_point == range.lo || operands.x_zero_point == range.hi;
 }
 
-void count_padding(const ConvolutionOperands& operands, HazardCounts& counts) {
+void count_padding(const ConvolutionOperands& operands, CornerCaseCounts& counts) {
   const ConvolutionGeometry& geometry = operands.geometry;
   const Windows windows = windows_of(geometry);
   const std::int64_t planes = geometry.batch * geometry.output_channels;
   const std::int64_t padded = windows.padded() * planes;
-  counts.add(Hazard::padding_only_window, (windows.all - windows.seeing) * planes);
-  if (is_extreme(operands)) counts.add(Hazard::padding_extreme_zero_point, padded);
+  counts.add(CornerCase::padding_only_window, (windows.all - windows.seeing) * planes);
+  if (is_extreme(operands)) counts.add(CornerCase::padding_extreme_zero_point, padded);
   if (operands.x_zero_point != 0) {
     const auto& zero_points = operands.w_zero_point;
     const auto nonzero =
         static_cast<std::int64_t>(zero_points.size()) - std::count(zero_points.begin(), zero_points.end(), 0);
-    counts.add(Hazard::padding_cross_term, windows.padded() * geometry.batch * nonzero);
+    counts.add(CornerCase::padding_cross_term, windows.padded() * geometry.batch * nonzero);
   }
-  if (windows.asymmetric) counts.add(Hazard::pads_asymmetric, padded);
-  if (windows.end_only) counts.add(Hazard::pads_end_only, padded);
+  if (windows.asymmetric) counts.add(CornerCase::pads_asymmetric, padded);
+  if (windows.end_only) counts.add(CornerCase::pads_end_only, padded);
 }
 
-void count_same_padding(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
+void count_same_padding(const ConvolutionGeometry& geometry, std::int64_t elements, CornerCaseCounts& counts) {
   bool odd = false;
   bool cropping = false;
   for (const SpatialAxis& axis : geometry.axes) {
     odd = odd || (axis.pad_begin + axis.pad_end) % 2 != 0;
     cropping = cropping || (axis.output - 1) * axis.stride + axis.kernel_extent() < axis.input;
   }
-  if (odd) counts.add(Hazard::same_odd_padding, elements);
-  if (cropping) counts.add(Hazard::same_short_kernel, elements);
+  if (odd) counts.add(CornerCase::same_odd_padding, elements);
+  if (cropping) counts.add(CornerCase::same_short_kernel, elements);
 }
 
 bool dilations_differ(const ConvolutionGeometry& geometry) {
@@ -106,24 +106,24 @@ bool dilations_differ(const ConvolutionGeometry& geometry) {
 }
 
 // Far along an axis of the kernel, or with steps that reach far.
-void count_reach(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
+void count_reach(const ConvolutionGeometry& geometry, std::int64_t elements, CornerCaseCounts& counts) {
   constexpr std::int64_t kWideDilation = 4;
   constexpr std::int64_t kLongKernel = 9;
   const auto any = [&](auto condition) { return std::any_of(geometry.axes.begin(), geometry.axes.end(), condition); };
   if (any([](const SpatialAxis& axis) { return axis.kernel > 1 && axis.dilation >= kWideDilation; })) {
-    counts.add(Hazard::wide_dilation, elements);
+    counts.add(CornerCase::wide_dilation, elements);
   }
   if (any([](const SpatialAxis& axis) { return axis.kernel >= kLongKernel; })) {
-    counts.add(Hazard::long_kernel, elements);
+    counts.add(CornerCase::long_kernel, elements);
   }
 }
 
 constexpr std::int64_t kNearIndices = 128;  // an index of 8 bits with a sign holds so many
 
-void count_far_indices(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
+void count_far_indices(const ConvolutionGeometry& geometry, std::int64_t elements, CornerCaseCounts& counts) {
   std::int64_t near = std::min(geometry.batch, kNearIndices) * std::min(geometry.output_channels, kNearIndices);
   for (const SpatialAxis& axis : geometry.axes) near *= std::min(axis.output, kNearIndices);
-  counts.add(Hazard::far_index, elements - near);
+  counts.add(CornerCase::far_index, elements - near);
 }
 
 // Returns the elements that a vector loop leaves over: the remainder by the widest vector that is exceeded and leaves
@@ -135,27 +135,27 @@ std::int64_t tail(std::int64_t size) {
   return 0;
 }
 
-void count_shape(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
-  if (dilations_differ(geometry)) counts.add(Hazard::dilations_differ, elements);
-  if (tail(geometry.group_input_channels()) > 0) counts.add(Hazard::input_channel_tail, elements);
-  counts.add(Hazard::output_channel_tail, elements / geometry.output_channels * tail(geometry.output_channels));
+void count_shape(const ConvolutionGeometry& geometry, std::int64_t elements, CornerCaseCounts& counts) {
+  if (dilations_differ(geometry)) counts.add(CornerCase::dilations_differ, elements);
+  if (tail(geometry.group_input_channels()) > 0) counts.add(CornerCase::input_channel_tail, elements);
+  counts.add(CornerCase::output_channel_tail, elements / geometry.output_channels * tail(geometry.output_channels));
   const std::int64_t width = geometry.axes.back().output;
-  counts.add(Hazard::output_width_tail, elements / width * tail(width));
+  counts.add(CornerCase::output_width_tail, elements / width * tail(width));
   if (geometry.kernel_taps() == 1) {
-    counts.add(Hazard::grouped_pointwise, elements / geometry.group * (geometry.group - 1));
+    counts.add(CornerCase::grouped_pointwise, elements / geometry.group * (geometry.group - 1));
   }
 }
 
-void count_batch(const ConvolutionView& c, std::int64_t elements, HazardCounts& counts) {
+void count_batch(const ConvolutionView& c, std::int64_t elements, CornerCaseCounts& counts) {
   const std::int64_t images = c.operands.geometry.batch;
   const std::size_t image_size = c.x.size() / static_cast<std::size_t>(images);
   // Shifted by one image, a batch of equal images overlaps itself.
   if (images < 2 || std::equal(c.x.begin() + static_cast<std::ptrdiff_t>(image_size), c.x.end(), c.x.begin())) return;
-  counts.add(Hazard::batch, elements / images * (images - 1));
-  counts.add(Hazard::fourth_image, elements / images * std::max<std::int64_t>(0, images - 3));
+  counts.add(CornerCase::batch, elements / images * (images - 1));
+  counts.add(CornerCase::fourth_image, elements / images * std::max<std::int64_t>(0, images - 3));
 }
 
-void count_channels(const ConvolutionView& c, std::int64_t elements, HazardCounts& counts) {
+void count_channels(const ConvolutionView& c, std::int64_t elements, CornerCaseCounts& counts) {
   const ConvolutionGeometry& geometry = c.operands.geometry;
   const auto& zero_points = c.operands.w_zero_point;
   const auto group_channels = static_cast<std::size_t>(geometry.group_output_channels());
@@ -170,9 +170,9 @@ void count_channels(const ConvolutionView& c, std::int64_t elements, HazardCount
     if (differ(m, m % group_channels)) ++unlike_group_0;
     if (m >= kNearIndices && differ(m, m - kNearIndices)) ++unlike_last_block;
   }
-  counts.add(Hazard::channel_zero_points, elements / geometry.output_channels * own_zero_point);
-  counts.add(Hazard::group_parameters, elements / geometry.output_channels * unlike_group_0);
-  counts.add(Hazard::far_parameters, elements / geometry.output_channels * unlike_last_block);
+  counts.add(CornerCase::channel_zero_points, elements / geometry.output_channels * own_zero_point);
+  counts.add(CornerCase::group_parameters, elements / geometry.output_channels * unlike_group_0);
+  counts.add(CornerCase::far_parameters, elements / geometry.output_channels * unlike_last_block);
 }
 
 constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
@@ -190,7 +190,7 @@ bool are_small(const ConvolutionOperands& operands) {
                      [](std::int32_t bias) { return bias >= -kLargestBias && bias <= kLargestBias; });
 }
 
-void count_sums(const ConvolutionView& c, HazardCounts& counts) {
+void count_sums(const ConvolutionView& c, CornerCaseCounts& counts) {
   if (are_small(c.operands)) return;
   const ConvolutionGeometry& geometry = c.operands.geometry;
   const auto positions = static_cast<std::size_t>(geometry.output_positions());
@@ -198,10 +198,10 @@ void count_sums(const ConvolutionView& c, HazardCounts& counts) {
   for (std::size_t begin = 0; begin < c.sums.size(); begin += positions) {
     const std::int64_t bias = c.operands.bias.empty() ? 0 : c.operands.bias[begin / positions % channels];
     for (const std::int64_t sum : c.sums.subspan(begin, positions)) {
-      if (sum != static_cast<std::int32_t>(sum)) counts.add(Hazard::int32_wrap);
+      if (sum != static_cast<std::int32_t>(sum)) counts.add(CornerCase::int32_wrap);
       const std::int64_t products = sum - bias;
       if ((products > kFloatIntegers || products < -kFloatIntegers) && !is_float(products)) {
-        counts.add(Hazard::float_accumulation);
+        counts.add(CornerCase::float_accumulation);
       }
     }
   }
@@ -223,7 +223,7 @@ std::int64_t count_bytes(std::span<const std::byte> bytes, Condition condition) 
 }
 
 // Differences of x and its zero point outside [-128, 127]: on one side only, since values of x span 256.
-void count_wide_differences(const ConvolutionView& c, HazardCounts& counts) {
+void count_wide_differences(const ConvolutionView& c, CornerCaseCounts& counts) {
   const bool is_signed = c.operands.x_type == reference::Integer8::int8;
   const auto flip = is_signed ? std::uint8_t{0x80} : std::uint8_t{0};  // bytes counted from the type's lowest value
   const std::int32_t zero_point = c.operands.x_zero_point + flip;
@@ -232,16 +232,16 @@ void count_wide_differences(const ConvolutionView& c, HazardCounts& counts) {
   };
   if (zero_point < 128) {
     const auto largest = static_cast<std::uint8_t>(zero_point + 127);
-    counts.add(Hazard::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) > largest; }));
+    counts.add(CornerCase::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) > largest; }));
   } else {
     const auto smallest = static_cast<std::uint8_t>(zero_point - 128);
-    counts.add(Hazard::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) < smallest; }));
+    counts.add(CornerCase::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) < smallest; }));
   }
 }
 
 }  // namespace
 
-void count_convolution_hazards(const ConvolutionView& c, HazardCounts& counts) {
+void count_convolution_corner_cases(const ConvolutionView& c, CornerCaseCounts& counts) {
   const auto elements = static_cast<std::int64_t>(c.sums.size());
   if (elements == 0 || c.x.empty()) return;
   const ConvolutionGeometry& geometry = c.operands.geometry;
@@ -254,7 +254,7 @@ void count_convolution_hazards(const ConvolutionView& c, HazardCounts& counts) {
   count_channels(c, elements, counts);
   count_sums(c, counts);
   count_wide_differences(c, counts);
-  count_accumulation_hazards(c, counts);
+  count_accumulation_corner_cases(c, counts);
 }
 
 namespace {
@@ -378,12 +378,12 @@ bool has_large_weights(std::span<const std::byte> w) {
 
 }  // namespace
 
-void count_accumulation_hazards(const ConvolutionView& c, HazardCounts& counts) {
+void count_accumulation_corner_cases(const ConvolutionView& c, CornerCaseCounts& counts) {
   if (c.operands.w_type != Integer8::int8) return;
   if (c.operands.x_type == Integer8::uint8) {
     if (!has_large_weights(c.w)) return;
     for_some_windows(c, [&](const Window& window) {
-      if (window.has_pair_overflow()) counts.add(Hazard::pair_saturation);
+      if (window.has_pair_overflow()) counts.add(CornerCase::pair_saturation);
     });
     return;
   }
@@ -391,8 +391,8 @@ void count_accumulation_hazards(const ConvolutionView& c, HazardCounts& counts) 
   const bool may_wrap_taps = c.operands.geometry.kernel_taps() > 2 || may_wrap_pairs;
   if (!may_wrap_pairs && !may_wrap_taps) return;
   for_some_windows(c, [&](const Window& window) {
-    if (may_wrap_pairs && window.has_pair_overflow()) counts.add(Hazard::pair_wrap);
-    if (may_wrap_taps && window.has_tap_overflow()) counts.add(Hazard::tap_sum_wrap);
+    if (may_wrap_pairs && window.has_pair_overflow()) counts.add(CornerCase::pair_wrap);
+    if (may_wrap_taps && window.has_tap_overflow()) counts.add(CornerCase::tap_sum_wrap);
   });
 }
 

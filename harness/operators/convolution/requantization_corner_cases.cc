@@ -1,4 +1,4 @@
-#include "harness/operators/convolution/requantization_hazards.h"
+#include "harness/operators/convolution/requantization_corner_cases.h"
 
 #include <cmath>
 
@@ -23,7 +23,7 @@ bool carries(double multiplier) {
 
 }  // namespace
 
-RequantizationHazards::RequantizationHazards(const reference::Requantization& p, const ChannelTraits& traits)
+RequantizationCornerCases::RequantizationCornerCases(const reference::Requantization& p, const ChannelTraits& traits)
     : rounding_(p.y_range, p.y_zero_point),
       large_multiplier_(std::fabs(static_cast<double>(p.x_scale) * p.w_scale) >=
                         0x1p20 * std::fabs(static_cast<double>(p.y_scale))),
@@ -40,7 +40,8 @@ RequantizationHazards::RequantizationHazards(const reference::Requantization& p,
       // With less, no unit of a sum shows on both of its sides.
       tells_more_inside_(has_extreme_zero_points_ || carries_ || std::fabs(multiplier_) >= 0.5) {}
 
-void RequantizationHazards::count_tie(double value, reference::TieDistance distance, HazardCounts& counts) const {
+void RequantizationCornerCases::count_tie(double value, reference::TieDistance distance,
+                                          CornerCaseCounts& counts) const {
   switch (distance) {
     case reference::TieDistance::exact: return rounding_.count_tie(value, counts);
     case reference::TieDistance::near: return rounding_.count_near_tie(value, kFloatRoundings, counts);
@@ -48,28 +49,28 @@ void RequantizationHazards::count_tie(double value, reference::TieDistance dista
   }
 }
 
-void RequantizationHazards::count_parameters(std::int64_t sum, HazardCounts& counts) const {
-  if (bias_beyond_float_) counts.add(Hazard::bias_beyond_float);
-  if (bias_near_limit_) counts.add(Hazard::bias_near_limit);
+void RequantizationCornerCases::count_parameters(std::int64_t sum, CornerCaseCounts& counts) const {
+  if (bias_beyond_float_) counts.add(CornerCase::bias_beyond_float);
+  if (bias_near_limit_) counts.add(CornerCase::bias_near_limit);
   if (sum == 0) return;
-  if (large_multiplier_) counts.add(Hazard::large_multiplier);
-  if (subnormal_scale_) counts.add(Hazard::subnormal_scale);
-  if (outside_domain_) counts.add(Hazard::scale_outside_domain);
+  if (large_multiplier_) counts.add(CornerCase::large_multiplier);
+  if (subnormal_scale_) counts.add(CornerCase::subnormal_scale);
+  if (outside_domain_) counts.add(CornerCase::scale_outside_domain);
 }
 
-void RequantizationHazards::count_inside(std::int64_t sum, double value, HazardCounts& counts) const {
-  if (has_extreme_zero_points_) counts.add(Hazard::extreme_zero_points);
+void RequantizationCornerCases::count_inside(std::int64_t sum, double value, CornerCaseCounts& counts) const {
+  if (has_extreme_zero_points_) counts.add(CornerCase::extreme_zero_points);
   const double truncated = static_cast<double>(sum) * std::trunc(multiplier_);
-  if (std::fabs(multiplier_) > 1 && std::fabs(value - truncated) > 0.5) counts.add(Hazard::multiplier_above_one);
+  if (std::fabs(multiplier_) > 1 && std::fabs(value - truncated) > 0.5) counts.add(CornerCase::multiplier_above_one);
   const double less = value - multiplier_;
   const double more = value + multiplier_;
   const double rounded = std::nearbyint(value);
-  if (carries_ && std::nearbyint(value / 2) != rounded) counts.add(Hazard::multiplier_carry);
+  if (carries_ && std::nearbyint(value / 2) != rounded) counts.add(CornerCase::multiplier_carry);
   const bool shows_units = rounding_.shows_rounding(less) && rounding_.shows_rounding(more) &&
                            std::nearbyint(less) != rounded && std::nearbyint(more) != rounded;
   if (!shows_units) return;
-  counts.add(Hazard::small_sum);
-  if (!has_bias_) counts.add(Hazard::small_sum_without_bias);
+  counts.add(CornerCase::small_sum);
+  if (!has_bias_) counts.add(CornerCase::small_sum_without_bias);
 }
 
 }  // namespace qconform
