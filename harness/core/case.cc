@@ -69,7 +69,7 @@ std::string Case::op_types() const {
 }
 
 std::string Case::subject() const {
-  return is_one_node() ? node().op_type : std::string(kGraphSubject);
+  return nodes.size() == 1 ? node().op_type : std::string(kGraphSubject);
 }
 
 const Tensor* Case::input(std::size_t position) const {

@@ -64,8 +64,7 @@ struct DefectAnswer {
   bool operator==(const DefectAnswer&) const = default;
 };
 
-/// The subject under which reports count a graph: a case of several nodes, or of one that is no operator by itself
-/// (MatMulInteger).
+/// The name of the operator that judges graphs, under which reports count cases of several nodes.
 inline constexpr std::string_view kGraphSubject = "Graph";
 
 /// A small ONNX graph with its tensors, and what is expected of it. harness/graphs/wiring.h says how the names
@@ -101,7 +100,7 @@ struct Case {
   [[nodiscard]] const Node& node() const { return nodes.front(); }
   /// The nodes' operators: "QLinearConv"; "DequantizeLinear+Conv+QuantizeLinear".
   [[nodiscard]] std::string op_types() const;
-  /// The subject by which reports count the case: its operator, or kGraphSubject.
+  /// The name under which reports count the case: the operator of its only node, or kGraphSubject.
   [[nodiscard]] std::string subject() const;
   [[nodiscard]] std::size_t output_count() const { return is_one_node() ? 1 : outputs.size(); }
   /// An attribute of the only node, or null.

@@ -66,7 +66,7 @@ class Reader : public JsonFields {
 
   bool operator_name(const Json& value, const std::string& where, std::string& out) {
     if (!text(value, where, "operator", out)) return false;
-    return find_operator("", out) != nullptr ||
+    return operator_of_subject(out) != nullptr ||
            refuse(json_path(where, "operator"), fmt::format("no operator \"{}\"", out));
   }
 
@@ -185,7 +185,7 @@ class Reader : public JsonFields {
     if (value.contains("cpus") && !names(value["cpus"], json_path(where, "cpus"), out.cpus)) return false;
     if (value.contains("cases")) return cases(value["cases"], json_path(where, "cases"), out.cases);
     if (value.contains("instead") &&
-        !instead(value["instead"], json_path(where, "instead"), *find_operator("", out.op_type), out.instead)) {
+        !instead(value["instead"], json_path(where, "instead"), *operator_of_subject(out.op_type), out.instead)) {
       return false;
     }
     return !value.contains("defects") || models(value["defects"], json_path(where, "defects"), out.models);

@@ -147,6 +147,10 @@ bool is_quantized_graph_operator(std::string_view domain, std::string_view op_ty
   return known != nullptr && known->is_quantized;
 }
 
+bool is_quantized_graph_operator(std::string_view op_type) {
+  return is_quantized_graph_operator("", op_type) || is_quantized_graph_operator("com.microsoft", op_type);
+}
+
 std::optional<GraphProgram> lower_graph(const Case& test_case, reference::Contract& contract) {
   lowering::GraphBuilder builder(test_case, contract);
   if (!builder.read_tensors()) return std::nullopt;

@@ -25,6 +25,8 @@ inline constexpr std::int64_t kMaxGraphElements = std::int64_t{1} << 25;
 
 /// Whether it is a quantized operator that graphs alone have, MatMulInteger say: a case of one such node is a graph.
 [[nodiscard]] bool is_quantized_graph_operator(std::string_view domain, std::string_view op_type);
+/// Whether some domain has a quantized operator of this name that graphs alone have.
+[[nodiscard]] bool is_quantized_graph_operator(std::string_view op_type);
 
 /// Lowers a graph, for which check_wiring() holds. On a violation empty, and `contract` says which
 /// field ("nodes[2].pads"), value and rule: "operator" for one that is not judged in graphs; "signature" for types,

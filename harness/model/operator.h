@@ -177,8 +177,11 @@ struct Operator {
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
-/// Whether cases of the operator with that name, in ONNX's default domain, can reach the corner case: what
-/// Operator::corner cases says.
+/// Returns the operator that judges the cases which reports count under `subject` (Case::subject()): kGraphSubject's for
+/// an operator that graphs alone have (MatMulInteger); null for an unknown one.
+[[nodiscard]] const Operator* operator_of_subject(std::string_view subject);
+
+/// Whether cases that reports count under `op_type` can reach the corner case (Operator::corner_cases).
 [[nodiscard]] bool concerns(const CornerCaseInfo& corner_case, std::string_view op_type);
 
 /// Returns the operator of a case: that of its only node, or kGraphSubject's where there are several; null where it is

@@ -46,8 +46,13 @@ bool Operator::is_named(std::string_view its_domain, std::string_view op_type) c
   return name == op_type && (its_domain.empty() || its_domain == "ai.onnx");
 }
 
+const Operator* operator_of_subject(std::string_view subject) {
+  if (const Operator* known = find_operator("", subject)) return known;
+  return is_quantized_graph_operator(subject) ? find_operator("", kGraphSubject) : nullptr;
+}
+
 bool concerns(const CornerCaseInfo& corner_case, std::string_view op_type) {
-  const Operator* known = find_operator("", op_type);
+  const Operator* known = operator_of_subject(op_type);
   return known != nullptr && known->corner_cases.contains(corner_case);
 }
 
