@@ -12,6 +12,7 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
+#include "harness/cli/report_output.h"
 #include "harness/engine/environment.h"
 #include "reports/render/bench_document.h"
 
@@ -85,11 +86,7 @@ std::vector<bench::Contestant> contestants(const BenchOptions& options, Rounding
 bench::BenchResult begin(const BenchOptions& options, const bench::RoundOptions& rounds) {
   bench::BenchResult result;
   result.environment = current_environment();
-  result.command = {"bench", "--backend", options.backend};
-  for (const std::string& name : options.against) result.command.insert(result.command.end(), {"--against", name});
-  for (const std::string& name : options.layers) result.command.insert(result.command.end(), {"--layers", name});
-  result.command.insert(result.command.end(), {"--types", options.types});
-  result.command.insert(result.command.end(), {"--x-zero-point", std::to_string(options.x_zero_point)});
+  result.command = given_arguments();
   result.seed = options.seed;
   result.profile = options.policy.profile;
   result.wanted = rounds.place.wanted;

@@ -56,21 +56,6 @@ Result<Suites> open_suites(const SuitesOptions& options, NewerOpsets& newer) {
   return suites;
 }
 
-Report begin_report(const SuitesOptions& options, std::string first) {
-  std::vector<std::string> command{std::move(first)};
-  for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
-  for (const std::string& name : options.suites) command.insert(command.end(), {"--suite", name});
-  if (options.suite.cases) command.insert(command.end(), {"--cases", std::to_string(*options.suite.cases)});
-  if (!options.within.only.empty()) command.insert(command.end(), {"--only", options.within.only});
-  if (!options.within.within) command.emplace_back("--no-within");
-  if (options.thorough) command.emplace_back("--thorough");
-  if (options.suite.context != 0) command.insert(command.end(), {"--context", std::to_string(options.suite.context)});
-  if (options.expects_fusion) command.emplace_back("--expect-fused");
-  if (options.min_judged) command.insert(command.end(), {"--min-judged", std::to_string(*options.min_judged)});
-  if (options.power) command.emplace_back("--power");
-  return new_report(options.policy, options.suite.seed, std::move(command));
-}
-
 // The report lists unnamed backends too. The exit code ignores a library among them, and a kernel set that computes no
 // case of these suites.
 void leave_to_kernels(Report& report) {
@@ -234,25 +219,46 @@ Result<void> describe_backends(const SuitesOptions& options, std::vector<std::un
   return {};
 }
 
+// Shrinks the findings of a report, and refines what is said of them.
+void shrink_with(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                 const shrink::FindingLimits& limits, diagnose::CampaignDiagnosis& diagnosis) {
+  ProgressLine line;
+  std::uint64_t done = 0;
+  shrink::shrink_findings(report, backends, policy, limits, [&](Finding& finding, std::size_t backend) {
+    line.update("shrinking", ++done, report.findings.size(), "findings");
+    diagnosis.refine(finding, backend);
+  });
+}
+
+// Sets what belongs to the libraries that come in unasked, and gives all backends their whole names.
+Result<void> complete_backends(SuitesOptions& options) {
+  if (options.backends.empty()) options.backends = backend::default_backends();
+  QCONFORM_ASSIGN(options.backends,
+                  backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
+  return {};
+}
+
+bool holds_model(const std::vector<std::unique_ptr<Suite>>& suites) {
+  return std::any_of(suites.begin(), suites.end(),
+                     [](const auto& suite) { return suite->node_coverage().has_value(); });
+}
+
 }  // namespace
 
-Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command, bool stdout_is_data) {
+Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool stdout_is_data) {
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
-  if (is_default) options.backends = backend::default_backends();
-  QCONFORM_ASSIGN(options.backends,
-                  backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
+  QCONFORM_TRY(complete_backends(options));
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
   keep_arrays(options.within);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
-  const bool has_model = std::any_of(suites.judged.begin(), suites.judged.end(),
-                                     [](const auto& suite) { return suite->node_coverage().has_value(); });
-  if (options.min_judged && !has_model) return fail("--min-judged", "no suite is a whole model (model:FILE)");
+  if (options.min_judged && !holds_model(suites.judged))
+    return fail("--min-judged", "no suite is a whole model (model:FILE)");
 
-  Report report = begin_report(options, std::move(command));
+  Report report = new_report(options.policy, options.suite.seed, given_arguments());
   print_headline(report, stdout_is_data);
   Learnt learnt;
   ContractCheck check;
@@ -295,14 +301,9 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
   if (options.shrink) {
-    ProgressLine line;
-    std::uint64_t done = 0;
     const shrink::FindingLimits limits{
         .each = {}, .diagnoser = options.explain ? &diagnosis : nullptr, .waivers = waivers ? &*waivers : nullptr};
-    shrink::shrink_findings(report, backends, policy, limits, [&](Finding& finding, std::size_t backend) {
-      line.update("shrinking", ++done, report.findings.size(), "findings");
-      diagnosis.refine(finding, backend);
-    });
+    shrink_with(report, backends, policy, limits, diagnosis);
   }
   add_element_maps(report, backends, policy);
   add_rewritings(graphs, options.expects_fusion, policy, report);

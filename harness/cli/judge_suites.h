@@ -60,9 +60,7 @@ using Learnt = std::map<std::size_t, Contracts>;
 void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived);
 
 /// The report, with findings explained and shrunk as asked for. Without backends it judges those that are here, and
-/// leaves the exit code to the kernels among them. `command` begins the line that makes the report again; the headline
-/// goes to stderr where `stdout_is_data`.
-[[nodiscard]] Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command,
-                                          bool stdout_is_data);
+/// leaves the exit code to the kernels among them. The headline goes to stderr where `stdout_is_data`.
+[[nodiscard]] Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool stdout_is_data);
 
 }  // namespace qconform::cli

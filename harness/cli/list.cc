@@ -18,6 +18,7 @@
 #include "harness/suites/select.h"
 #include "harness/suites/sweep/suite.h"
 #include "reference/kernels/kernels.h"
+#include "reports/issue/rules.h"
 
 namespace qconform::cli {
 namespace {
@@ -188,6 +189,14 @@ std::vector<Row> relation_rows() {
   return rows;
 }
 
+std::vector<Row> rule_rows() {
+  std::vector<Row> rows;
+  for (const report::RuleStatement& rule : report::rules()) {
+    rows.push_back({std::string(rule.id), "", std::string(rule.statement)});
+  }
+  return rows;
+}
+
 // The sweep's models: what is varied, what is left out and why, what that covers.
 void print_sweep(const std::vector<sweep::Plan>& plans) {
   for (const sweep::Plan& plan : plans) {
@@ -317,10 +326,11 @@ void add_list(CLI::App& app, Action& action) {
       {"ways", "Known variants of arithmetic, which identify tells apart", variant_rows},
       {"operators", "Operators and their versions", operator_rows},
       {"relations", "Relations between answers that --suite relations checks", relation_rows},
+      {"rules", "The rules that messages name (\"[rule C19]\"), as docs/numerics.md states them", rule_rows},
   };
   CLI::App* command = app.add_subcommand("list",
                                          "List what there is: backends, kernels, suites, sweep, qdq, profiles, ways, "
-                                         "operators, corner cases, defects, relations");
+                                         "operators, corner-cases, defects, relations, rules");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   add_backends(*command, action);
@@ -332,7 +342,7 @@ void add_list(CLI::App& app, Action& action) {
             [](bool json) { json ? print_sweep_json(sweep::plans()) : print_sweep(sweep::plans()); });
   add_topic(*command, "qdq", "What suite qdq varies, covers and leaves out", action,
             [](bool json) { json ? print_sweep_json(sweep::unit_plans()) : print_sweep(sweep::unit_plans()); });
-  add_topic(*command, "corner_cases", "Where real kernels go wrong, and what runs count", action,
+  add_topic(*command, "corner-cases", "Where real kernels go wrong, and what runs count", action,
             [](bool json) { json ? print_corner_cases_json() : print_corner_cases(); });
   add_topic(*command, "defects", "Defects of real kernels: each is a backend, defect:ID", action,
             [](bool json) { json ? print_defects_json() : print_defects(); });

@@ -10,6 +10,7 @@
 #include "harness/backends/library.h"
 #include "harness/base/text.h"
 #include "harness/cli/command.h"
+#include "harness/cli/report_output.h"
 #include "harness/core/version.h"
 
 namespace {
@@ -53,6 +54,7 @@ int run_command(int argc, char** argv) {
     say(stderr, "{}", kFirstSteps);
     return kFault;
   }
+  keep_arguments({argv, static_cast<std::size_t>(argc)});
   CLI::App app("qconform: is this quantized kernel right, and if not, why?", "qconform");
   app.set_version_flag("--version", std::string("qconform ") + qconform::kVersion);
   app.require_subcommand(1);

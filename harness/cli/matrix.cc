@@ -45,7 +45,7 @@ struct MatrixRunOptions : SuitesOptions {
 
 Result<int> run_matrix(const MatrixRunOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(auto report, judge_suites(options, policy, "matrix", true));
+  QCONFORM_ASSIGN(auto report, judge_suites(options, policy, true));
   QCONFORM_ASSIGN(const auto files, write_report(options.out, policy, report));
   const report::Matrix matrix = report::matrix_of(report);
   const std::filesystem::path json = std::filesystem::path(options.out) / "matrix.json";

@@ -1,6 +1,7 @@
 #include "harness/cli/report_output.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <optional>
@@ -37,6 +38,23 @@ Result<WrittenReport> write_report(const std::string& out, const Policy& policy,
   WrittenReport files;
   QCONFORM_TRY(write_in("--out", out, [&] { return write_files(out, policy, report, files); }));
   return files;
+}
+
+namespace {
+
+std::vector<std::string>& kept_arguments() {
+  static std::vector<std::string> arguments;
+  return arguments;
+}
+
+}  // namespace
+
+void keep_arguments(std::span<char* const> arguments) {
+  kept_arguments().assign(arguments.begin() + std::min<std::ptrdiff_t>(1, std::ssize(arguments)), arguments.end());
+}
+
+const std::vector<std::string>& given_arguments() {
+  return kept_arguments();
 }
 
 Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command) {

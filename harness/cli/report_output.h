@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,11 @@ void add_form_options(CLI::App& command, ReportForms& forms);
 
 /// A report of nothing yet: environment, seed, policy, and the command line that makes it again.
 [[nodiscard]] Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command);
+
+/// Keeps the arguments that this process was given, for the reports that it writes.
+void keep_arguments(std::span<char* const> arguments);
+/// The kept arguments, without the program's name.
+[[nodiscard]] const std::vector<std::string>& given_arguments();
 
 /// Prints the first line, before anything random starts. With `json`, to stderr: stdout is for data.
 void print_headline(const Report& report, bool json);

@@ -519,7 +519,8 @@ struct Report {
               "campaign, none of them failed one that is not waived, and no suite is disputed."}));
   QC_LINE(describe_conclusion(archive, conclusion_text(self)));
   QC_FIELD(Environment, environment, {}, "environment");
-  QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The subcommand and what decides its result.");
+  QC_FIELD(std::vector<std::string>, command, {}, "command",
+           .doc = "The arguments that the program was given; of a campaign those that decide it.");
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
   QC_FIELD(std::string, profile, {}, "profile",
            .doc = "Which right answers are admitted: a name, or the file of a pinned profile.",

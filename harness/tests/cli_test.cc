@@ -443,6 +443,9 @@ TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list sweep --json").output, HasSubstr("\"excluded_triples\""));
   EXPECT_THAT(qconform("list profiles").output, HasSubstr("ort-f32"));
   EXPECT_THAT(qconform("list relations").output, HasSubstr("batch-split"));
+  // A rule that a message names can be looked up.
+  EXPECT_THAT(qconform("list rules").output,
+              AllOf(HasSubstr("C8 "), HasSubstr("D5 "), HasSubstr("Q1 "), HasSubstr("tie")));
   EXPECT_THAT(qconform("list operators").output, HasSubstr("ConvInteger"));
   EXPECT_THAT(qconform("list backends --json").output, HasSubstr("\"available\": true"));
   EXPECT_THAT(qconform("list backends").output,

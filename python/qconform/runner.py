@@ -152,6 +152,7 @@ def run(
     shrink: bool = True,
     waivers: Union[str, os.PathLike[str], None] = None,
     out: Union[str, os.PathLike[str], None] = None,
+    **options: Any,
 ) -> Report:
     """Judge a backend, or a list of them, on suites of cases.
 
@@ -168,6 +169,7 @@ def run(
     explain, shrink: look for the defects behind failures, and for the smallest cases that fail.
     waivers: a file of known discrepancies, which may call a backend as the report does.
     out: the folder for the report; else a new one among the temporary files, which stays.
+    options: any other option of `qconform run`, as its help has it: thorough=True, context=1, expect_fused=True.
     """
     chosen = backend if isinstance(backend, (list, tuple)) else [backend]
     if name is not None and len(chosen) != 1:
@@ -188,6 +190,7 @@ def run(
     ):
         if is_on:
             arguments.append(option)
+    arguments += _options(options)
     with contextlib.ExitStack() as stack:
         opened = _told_apart([stack.enter_context(_open(one, name)) for one in chosen])
         aliases = [_alias_of(one, number) for number, one in enumerate(opened, 1)]
@@ -202,6 +205,19 @@ def run(
         {alias: one.shown for alias, one in zip(aliases, opened) if alias is not None},
         {alias: one.replay for alias, one in zip(aliases, opened) if alias is not None and one.replay is not None},
     )
+
+
+def _options(options: Mapping[str, Any]) -> list[str]:
+    """Options of the program by their names in Python: True sets one, None and False leave it out, a list repeats it."""
+    arguments: list[str] = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is True:
+                arguments.append(option)
+            elif one is not None and one is not False:
+                arguments += [option, str(one)]
+    return arguments
 
 
 def replay(

@@ -196,12 +196,22 @@ def test_two_backends_side_by_side(small_suite):
         ({"timeout": -1}, "--timeout"),
         ({"seed": -1}, "--seed"),
         ({"waivers": "/no/such/file"}, "/no/such/file"),
+        ({"min_judge": 0.5}, "--min-judge"),
     ],
 )
 def test_mistakes_are_errors(arguments, field):
     with pytest.raises(qconform.Error) as caught:
         qconform.run("scalar", **{"suites": "corpus", **arguments})
     assert field in f"{caught.value.field} {caught.value}"
+
+
+def test_every_option_of_the_program_is_an_argument(tmp_path, small_suite):
+    qconform.run("scalar", str(small_suite), out=tmp_path, context=1, expect_fused=False, valid_only=True)
+    command = json.loads((tmp_path / "report.json").read_text())["command"]
+    assert command[0] == "run"
+    assert command[command.index("--context") + 1] == "1"
+    assert "--valid-only" in command
+    assert "--expect-fused" not in command
 
 
 def test_several_backends_have_their_own_names():

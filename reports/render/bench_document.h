@@ -132,7 +132,7 @@ struct BenchDocument {
   QC_DESCRIBED();
   QC_LINE(describe_format(archive, BenchDocument::kFormat, BenchDocument::kVersion));
   QC_FIELD(Environment, environment, {}, "environment");
-  QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The subcommand and what decides its result.");
+  QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The arguments that the program was given.");
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
   QC_FIELD(std::string, profile, {}, "profile", .doc = "Which right answers are admitted.", .names = kBenchProfiles);
   QC_FIELD(std::string, layout, {}, "layout", .doc = "Asked for; what each backend was given stands with its timing.",
