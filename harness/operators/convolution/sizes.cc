@@ -145,9 +145,38 @@ void make_depthwise(Shape& shape) {
   shape.channels = {shape.channels.input, shape.channels.input, shape.channels.input};
 }
 
+bool needs_height(Extent extent) {
+  switch (extent) {
+    case Extent::height:
+    case Extent::kernel_height:
+    case Extent::depthwise_pads:
+    case Extent::pads:
+    case Extent::pointwise_pads:
+    case Extent::depthwise_kernel_width:
+    case Extent::depthwise_kernel_height: return true;
+    default: return false;
+  }
+}
+
+void make_windows_whole(Shape& shape) {
+  shape.channels.group = 1;
+  for (SpatialAxis& axis : shape.axes) {
+    axis.kernel = std::max<std::int64_t>(axis.kernel, 2);
+    axis.dilation = axis.output = 1;
+    axis.pad_begin = axis.pad_end = 0;
+  }
+}
+
+void make_pointwise(Shape& shape) {
+  for (SpatialAxis& axis : shape.axes) {
+    axis.kernel = axis.stride = axis.dilation = axis.output = 1;
+    axis.pad_begin = axis.pad_end = 0;
+  }
+}
+
 // False where the shape has no such extent.
 bool resize(const Size& size, Shape& shape) {
-  const bool has_height = shape.axes.size() >= 2;
+  if (needs_height(size.extent) && shape.axes.size() < 2) return false;
   switch (size.extent) {
     case Extent::input_channels:
       shape.channels = {1, size.value, std::min<std::int64_t>(shape.channels.output, 5)};
@@ -158,32 +187,18 @@ bool resize(const Size& size, Shape& shape) {
     case Extent::depthwise_channels: shape.channels = {size.value, size.value, size.value}; break;
     case Extent::depth_multiplier: shape.channels = {3, 3, 3 * size.value}; break;
     case Extent::width: shape.axes.back().output = size.value; break;
-    case Extent::height:
-      if (!has_height) return false;
-      shape.axes.front().output = size.value;
-      break;
+    case Extent::height: shape.axes.front().output = size.value; break;
     case Extent::batch: shape.batch = size.value; break;
     case Extent::whole_windows:
       shape.batch = size.value;
-      shape.channels.group = 1;
-      for (SpatialAxis& axis : shape.axes) {
-        axis.kernel = std::max<std::int64_t>(axis.kernel, 2);
-        axis.dilation = axis.output = 1;
-        axis.pad_begin = axis.pad_end = 0;
-      }
+      make_windows_whole(shape);
       break;
     case Extent::pointwise_pixels:
-      for (SpatialAxis& axis : shape.axes) {
-        axis.kernel = axis.stride = axis.dilation = axis.output = 1;
-        axis.pad_begin = axis.pad_end = 0;
-      }
+      make_pointwise(shape);
       shape.axes.back().output = size.value;
       break;
     case Extent::kernel_width: shape.axes.back().kernel = size.value; break;
-    case Extent::kernel_height:
-      if (!has_height) return false;
-      shape.axes.front().kernel = size.value;
-      break;
+    case Extent::kernel_height: shape.axes.front().kernel = size.value; break;
     case Extent::dilation:
       for (SpatialAxis& axis : shape.axes) axis.dilation = size.value;
       break;
@@ -193,14 +208,8 @@ bool resize(const Size& size, Shape& shape) {
       shape.axes.back().stride = size.value;
       break;
     case Extent::depthwise_pads: make_depthwise(shape); [[fallthrough]];
-    case Extent::pads:
-      if (!has_height) return false;
-      set_pads(shape, 3, size.value, 3);
-      break;
-    case Extent::pointwise_pads:
-      if (!has_height) return false;
-      set_pads(shape, 1, size.value, 2);
-      break;
+    case Extent::pads: set_pads(shape, 3, size.value, 3); break;
+    case Extent::pointwise_pads: set_pads(shape, 1, size.value, 2); break;
     case Extent::wide_pad:
       shape.axes.back().pad_begin = size.value;
       shape.axes.back().output = size.value + 2;
@@ -209,7 +218,6 @@ bool resize(const Size& size, Shape& shape) {
     case Extent::edge: set_edge(shape, size.value); break;
     case Extent::depthwise_kernel_width:
     case Extent::depthwise_kernel_height:
-      if (!has_height) return false;
       make_depthwise(shape);
       for (SpatialAxis& axis : shape.axes) axis.kernel = 3;
       (size.extent == Extent::depthwise_kernel_width ? shape.axes.back() : shape.axes.front()).kernel = size.value;

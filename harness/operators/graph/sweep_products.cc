@@ -120,9 +120,9 @@ bool is_long_and_wide(const Row& r) {
   return is_wide(r[kYType]) && kSizes[r[kTerms]] > 4;
 }
 
-std::vector<Constraint> constraints() {
-  std::vector<Constraint> list = common_constraints();
-  const std::vector<Constraint> own{
+// Which versions, types and computations go together.
+std::vector<Constraint> form_constraints() {
+  return {
       {"the version knows the type of w",
        {kOpset, kWType},
        [](const Row& r) { return r[kOpset] >= opset_of(kWTypes[r[kWType]]); }},
@@ -160,6 +160,12 @@ std::vector<Constraint> constraints() {
       {"bounds that are exchanged mean something from version 13 on",
        {kOpset, kActivationPosition},
        [](const Row& r) { return r[kActivationPosition] != kReversedClip || r[kOpset] >= k13; }},
+  };
+}
+
+// What keeps an answer nearly single: few terms where types are narrow or y is wide.
+std::vector<Constraint> precision_constraints() {
+  return {
       {"sums in float16 have few terms",
        {kReal, kTerms, kWindowPosition},
        [](const Row& r) { return r[kReal] == kFloat32 || (kSizes[r[kTerms]] <= 3 && r[kWindowPosition] == kPlain); }},
@@ -181,8 +187,12 @@ std::vector<Constraint> constraints() {
        {kYType, kWType, kTerms},
        [](const Row& r) { return kWTypes[r[kWType]] != int16 || !is_long_and_wide(r); }},
   };
-  list.insert(list.end(), own.begin(), own.end());
-  return list;
+}
+
+std::vector<Constraint> constraints() {
+  std::vector<Constraint> all = common_constraints();
+  for (const auto& own : {form_constraints(), precision_constraints()}) all.insert(all.end(), own.begin(), own.end());
+  return all;
 }
 
 const sweep::Model& model() {

@@ -189,7 +189,10 @@ std::vector<Parameter> common_parameters() {
   };
 }
 
-std::vector<Constraint> common_constraints() {
+namespace {
+
+// Versions, ranks, layouts and blocks.
+std::vector<Constraint> layout_constraints() {
   return {
       {"version 10 has scalar parameters and no axis",
        {kVersion, kLayout, kAxis},
@@ -228,6 +231,12 @@ std::vector<Constraint> common_constraints() {
        [](const Row& r) {
          return r[kRank] != 1 || r[kLayout] != kPartialBlock || r[kBlock] != kBlock16 || r[kElements] != kOf16;
        }},
+  };
+}
+
+// How many parameters there are, and how many elements they have.
+std::vector<Constraint> parameter_constraints() {
+  return {
       {"several parameters need a layout and elements for them",
        {kLayout, kElements, kScales},
        [](const Row& r) {
@@ -257,6 +266,14 @@ std::vector<Constraint> common_constraints() {
          return !is_longer && (r[kBlock] == kBlock16 || r[kElements] != kUnder16);
        }},
   };
+}
+
+}  // namespace
+
+std::vector<Constraint> common_constraints() {
+  std::vector<Constraint> all = layout_constraints();
+  std::ranges::move(parameter_constraints(), std::back_inserter(all));
+  return all;
 }
 
 Frame draw_frame(Rng& rng, const Row& row) {
