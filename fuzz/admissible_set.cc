@@ -81,7 +81,7 @@ ScaledElement take_element(Reader& reader) {
   const bool within = (flags & 3U) != 0;
   e.parameters = {take_scale(reader, within), take_scale(reader, within), take_scale(reader, within), 0, {}};
   if (e.parameters.y_scale == 0) e.parameters.y_scale = 1;
-  const Integer8 type = (flags & 4U) != 0 ? Integer8::int8 : Integer8::uint8;
+  const auto type = (flags & 4U) != 0 ? qconform::ElementType::int8 : qconform::ElementType::uint8;
   e.parameters.y_range = range_of(type);
   e.parameters.y_zero_point = load8(type, std::byte{reader.take<std::uint8_t>()});
   // Half of the time y_scale is solved for a tie, and then moved by some floats.

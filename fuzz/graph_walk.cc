@@ -117,7 +117,7 @@ class GraphWalk::Taking {
       stricter = std::move(looser);
     }
   }
-  static bool all_held(reference::Element type, const graph::Bounds& stricter, const graph::Bounds& looser) {
+  static bool all_held(ElementType type, const graph::Bounds& stricter, const graph::Bounds& looser) {
     const auto rounded = [&](double end) { return graph::rounded_to_type(type, end); };
     for (std::size_t i = 0; i < looser.lo.size(); ++i) {
       if (looser.is_open(i)) continue;

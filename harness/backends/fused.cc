@@ -44,7 +44,7 @@ std::vector<double> arranged(const FusedUnit& unit, const std::vector<double>& x
 StepResult result_of(const Program& program, FusedUnit unit, const KernelSet& kernels) {
   std::shared_ptr<const reference::PreparedNode> node =
       kernels.qlinear_conv(unit.convolution, RoundingProfile::correctly_rounded, unit.w);
-  const reference::Element x_type = program.values[unit.x].type;
+  const ElementType x_type = program.values[unit.x].type;
   const reference::graph::Value& y = program.values[program.steps[unit.quantize].result];
   std::size_t elements = 1;
   for (const std::int64_t extent : y.shape) elements *= static_cast<std::size_t>(extent);

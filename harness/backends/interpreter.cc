@@ -82,8 +82,8 @@ Result<std::unique_ptr<Backend>> interpreter(const Specification& what) {
 namespace {
 
 // Types that the reference has no name for hold integers and truth values.
-std::vector<std::byte> bytes_of(ElementType type, reference::Element element, const std::vector<double>& values) {
-  if (element != reference::Element::none) return reference::graph::to_bytes(element, values);
+std::vector<std::byte> bytes_of(ElementType type, ElementType element, const std::vector<double>& values) {
+  if (element != ElementType::undefined) return reference::graph::to_bytes(element, values);
   const int bits = type == ElementType::boolean ? 8 : bits_of(type);
   std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(bits / 8));
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,5 +1,4 @@
-// Tensor element types by their ONNX numbers (TensorProto.DataType), so that an ONNX library that
-// is older than a type does not prevent reading it, and sets of types.
+// Names and sets of element types.
 #pragma once
 
 #include <cstdint>
@@ -8,50 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "reference/numerics/element.h"
+
 namespace qconform {
-
-/// The value is ONNX's number. A file may hold a number that is not listed here; `is_known` tells.
-enum class ElementType : std::int32_t {
-  undefined = 0,
-  float32 = 1,
-  uint8 = 2,
-  int8 = 3,
-  uint16 = 4,
-  int16 = 5,
-  int32 = 6,
-  int64 = 7,
-  string = 8,
-  boolean = 9,
-  float16 = 10,
-  float64 = 11,
-  uint32 = 12,
-  uint64 = 13,
-  complex64 = 14,
-  complex128 = 15,
-  bfloat16 = 16,
-  float8e4m3fn = 17,
-  float8e4m3fnuz = 18,
-  float8e5m2 = 19,
-  float8e5m2fnuz = 20,
-  uint4 = 21,
-  int4 = 22,
-  float4e2m1 = 23,
-  float8e8m0 = 24,
-  uint2 = 25,
-  int2 = 26,
-};
-
-/// Storage size of one element: 2, 4, 8, 16, 32, 64 or 128; 0 for strings and unknown types.
-[[nodiscard]] int bits_of(ElementType type);
 
 /// Whether qconform can hold tensors of this type.
 [[nodiscard]] inline bool is_known(ElementType type) {
   return bits_of(type) != 0;
 }
-
-/// Signed or unsigned integers of 2 to 64 bits.
-[[nodiscard]] bool is_integer(ElementType type);
-[[nodiscard]] bool is_signed_integer(ElementType type);
 
 /// ONNX's name in lower case ("uint8", "float", "float8e4m3fn"); "type 99" for an unknown number.
 [[nodiscard]] std::string name_of(ElementType type);

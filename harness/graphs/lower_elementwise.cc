@@ -104,7 +104,7 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Whether an element of the input's type can have the value.
 bool check_bound(const NodeLowering& node, std::string_view name, double value) {
-  const auto& format = reference::float_format(element_of(node.type(0)));
+  const auto& format = reference::float_format(node.type(0));
   if (node.attribute(name) == nullptr || reference::rounded_to(format, value) == value) return true;
   return node.limit(name, fmt::format("{} is no {}", value, name_of(node.type(0))));
 }

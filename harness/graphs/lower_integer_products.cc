@@ -161,8 +161,7 @@ bool lower_qlinear_matmul(const NodeLowering& node) {
   for (std::size_t i = 0; i < y->index.size(); ++i) {
     const auto y_zero_point = static_cast<std::int32_t>(integer_at(*y->zero_point, y->index[i]));
     requantize.parameters.push_back({float_at(*a->scale, a->index[i]), float_at(*b->scale, b->index[i]),
-                                     float_at(*y->scale, y->index[i]), y_zero_point,
-                                     reference::range_of(element_of(y_type))});
+                                     float_at(*y->scale, y->index[i]), y_zero_point, reference::range_of(y_type)});
   }
   check_scales(node, "a_scale", *a->scale, false);
   check_scales(node, "b_scale", *b->scale, false);
@@ -296,8 +295,8 @@ std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& 
   }
   reference::DequantizeLinear dequantize{
       .layout = {.outer = packed.n, .channels = packed.k, .inner = 1, .block = packed.block},
-      .x_type = reference::Element::uint8,
-      .y_type = element_of(node.type(0)),
+      .x_type = ElementType::uint8,
+      .y_type = node.type(0),
       .x_scale = {},
       .x_zero_point = *zero_points};
   for (std::int64_t i = 0; i < packed.n * blocks; ++i) dequantize.x_scale.push_back(number_at(*scales, i));

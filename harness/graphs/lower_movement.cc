@@ -200,7 +200,7 @@ std::optional<std::optional<ValueId>> read_padding(const NodeLowering& node) {
   }
   const double value = node.get_or<float>("value", 0);
   if (value == 0) return std::optional<ValueId>();
-  const auto& format = reference::float_format(element_of(node.type(0)));
+  const auto& format = reference::float_format(node.type(0));
   if (reference::rounded_to(format, value) == value) return node.add_stated(node.type(0), {}, {value});
   return node.limit("value", fmt::format("{} is no {}", value, name_of(node.type(0)))), std::nullopt;
 }

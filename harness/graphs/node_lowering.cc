@@ -13,19 +13,17 @@
 
 namespace qconform::lowering {
 namespace {
-
-using reference::Element;
 using namespace reference::graph;
 
 constexpr std::int64_t kExactInteger = std::int64_t{1} << 53;
 
-Element element_or_none(ElementType type) {
+ElementType element_or_none(ElementType type) {
   switch (type) {
     case ElementType::int64:
     case ElementType::uint32:
     case ElementType::uint64:
-    case ElementType::boolean: return Element::none;
-    default: return element_of(type);
+    case ElementType::boolean: return ElementType::undefined;
+    default: return type;
   }
 }
 
@@ -350,7 +348,7 @@ bool NodeLowering::comes_from_int32(ValueId id) const {
   while (const auto at = builder_.facts_[id].step) {
     const Step& step = builder_.out_.program.steps[*at];
     if (const auto* dequantized = std::get_if<Dequantize>(&step.what))
-      return dequantized->node.x_type == Element::int32;
+      return dequantized->node.x_type == ElementType::int32;
     if (!std::holds_alternative<Move>(step.what)) return false;
     const auto& operands = step.operands;
     if (operands.size() > 1) {

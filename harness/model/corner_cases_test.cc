@@ -50,7 +50,7 @@ TEST(CornerCases, ListIsSound) {
     EXPECT_EQ(corner_case_with_id(info.id), &info);
   }
   EXPECT_EQ(position, kCornerCases);
-  EXPECT_EQ(corner_case_with_id("no-such-corner case"), nullptr);
+  EXPECT_EQ(corner_case_with_id("no-such-corner-case"), nullptr);
   EXPECT_TRUE(concerns(info_of(CornerCase::expanded_product), "DequantizeLinear"));
   EXPECT_FALSE(concerns(info_of(CornerCase::expanded_product), "QLinearConv"));
 }

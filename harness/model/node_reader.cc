@@ -93,10 +93,6 @@ bool NodeReader::check_scalar(std::string_view name) {
   return contract_.violate("C11", std::string(name), "expected a scalar, got shape " + shape_text(tensor->shape));
 }
 
-reference::Integer8 integer8_of(ElementType type) {
-  return type == ElementType::int8 ? reference::Integer8::int8 : reference::Integer8::uint8;
-}
-
 std::vector<std::int32_t> int32_values(const Tensor& tensor) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(tensor.elements()));
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -52,9 +52,6 @@ class NodeReader {
   reference::Contract& contract_;
 };
 
-/// int8 or uint8; the type has been checked.
-[[nodiscard]] reference::Integer8 integer8_of(ElementType type);
-
 /// All elements of an integer tensor as 32-bit values, of a float32 tensor as floats.
 [[nodiscard]] std::vector<std::int32_t> int32_values(const Tensor& tensor);
 [[nodiscard]] std::vector<float> float_values(const Tensor& tensor);

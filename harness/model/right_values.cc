@@ -53,7 +53,7 @@ bool RightValues::holds(std::uint64_t bits) const {
     return true;
   }
   if (has_integers(type) || (!any_nan && !either_zero)) return false;
-  const reference::FloatFormat& format = reference::float_format(element_of(type));
+  const reference::FloatFormat& format = reference::float_format(type);
   return (any_nan && is_nan(format, bits)) || (either_zero && is_zero(format, bits));
 }
 
@@ -78,7 +78,7 @@ RightValues right_values_of(const reference::AdmissibleSet& set, ElementType typ
 }
 
 RightValues right_values_of(const reference::AdmissibleBits& set) {
-  RightValues right{.type = element_type_of(set.type()), .any_value = set.any_value()};
+  RightValues right{.type = set.type(), .any_value = set.any_value()};
   if (set.any_value()) return right;
   for (const std::uint32_t bits : set.members()) right.ranges.push_back({bits, bits});
   right.any_nan = set.any_nan();

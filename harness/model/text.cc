@@ -16,43 +16,6 @@
 namespace qconform {
 namespace {
 
-constexpr bool agrees(ElementType type, reference::Element element) {
-  return static_cast<int>(type) == static_cast<int>(element);
-}
-
-// reference/ names the types for itself, since it depends on nothing of the harness.
-static_assert(agrees(ElementType::float32, reference::Element::float32));
-static_assert(agrees(ElementType::uint8, reference::Element::uint8));
-static_assert(agrees(ElementType::int8, reference::Element::int8));
-static_assert(agrees(ElementType::uint16, reference::Element::uint16));
-static_assert(agrees(ElementType::int16, reference::Element::int16));
-static_assert(agrees(ElementType::int32, reference::Element::int32));
-static_assert(agrees(ElementType::float16, reference::Element::float16));
-static_assert(agrees(ElementType::float64, reference::Element::float64));
-static_assert(agrees(ElementType::bfloat16, reference::Element::bfloat16));
-static_assert(agrees(ElementType::float8e4m3fn, reference::Element::float8e4m3fn));
-static_assert(agrees(ElementType::float8e4m3fnuz, reference::Element::float8e4m3fnuz));
-static_assert(agrees(ElementType::float8e5m2, reference::Element::float8e5m2));
-static_assert(agrees(ElementType::float8e5m2fnuz, reference::Element::float8e5m2fnuz));
-static_assert(agrees(ElementType::uint4, reference::Element::uint4));
-static_assert(agrees(ElementType::int4, reference::Element::int4));
-static_assert(agrees(ElementType::float4e2m1, reference::Element::float4e2m1));
-static_assert(agrees(ElementType::float8e8m0, reference::Element::float8e8m0));
-static_assert(agrees(ElementType::uint2, reference::Element::uint2));
-static_assert(agrees(ElementType::int2, reference::Element::int2));
-
-}  // namespace
-
-reference::Element element_of(ElementType type) {
-  return static_cast<reference::Element>(type);
-}
-
-ElementType element_type_of(reference::Element element) {
-  return static_cast<ElementType>(element);
-}
-
-namespace {
-
 // The reference has numbers of neither kind.
 bool holds_integers(ElementType type) {
   return is_integer(type) || type == ElementType::boolean;
@@ -65,7 +28,7 @@ bool is_complex(ElementType type) {
 std::string complex_text(const Tensor& tensor, std::int64_t index) {
   const bool is_narrow = tensor.type == ElementType::complex64;
   const auto part = [&](std::int64_t at) {
-    return reference::value_at(is_narrow ? reference::Element::float32 : reference::Element::float64, tensor.bytes, at);
+    return reference::value_at(is_narrow ? ElementType::float32 : ElementType::float64, tensor.bytes, at);
   };
   return fmt::format("{}{:+}i", part(2 * index), part(2 * index + 1));
 }
@@ -75,7 +38,7 @@ std::string complex_text(const Tensor& tensor, std::int64_t index) {
 double number_at(const Tensor& tensor, std::int64_t index) {
   if (holds_integers(tensor.type)) return static_cast<double>(integer_at(tensor, index));
   if (is_complex(tensor.type)) return std::numeric_limits<double>::quiet_NaN();
-  return reference::value_at(element_of(tensor.type), tensor.bytes, index);
+  return reference::value_at(tensor.type, tensor.bytes, index);
 }
 
 std::string element_text(const Tensor& tensor, std::int64_t index) {

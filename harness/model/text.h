@@ -10,10 +10,6 @@
 
 namespace qconform {
 
-/// The reference's name of a type: both use ONNX's numbers.
-[[nodiscard]] reference::Element element_of(ElementType type);
-[[nodiscard]] ElementType element_type_of(reference::Element element);
-
 /// Element `index` as a number: exact for integers of up to 53 bits and every float type; the byte of a bool; NaN for a
 /// complex one.
 [[nodiscard]] double number_at(const Tensor& tensor, std::int64_t index);

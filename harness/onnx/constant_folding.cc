@@ -154,7 +154,7 @@ std::optional<std::uint64_t> CastElement::of_integer() const {
   reference::Ratio exact;
   exact.negative = value < 0 && is_signed_integer(from.type);
   exact.numerator = exact.negative ? 0 - bits : bits;
-  return reference::encode(reference::float_format(element_of(type)), exact, overflow);
+  return reference::encode(reference::float_format(type), exact, overflow);
 }
 
 std::optional<std::uint64_t> CastElement::of_real() const {
@@ -162,7 +162,7 @@ std::optional<std::uint64_t> CastElement::of_real() const {
   switch (kind_of(type)) {
     case Kind::boolean: return value != 0 ? 1 : 0;
     case Kind::integer: return fits(value, type) ? std::optional(bits_of_integral(std::trunc(value))) : std::nullopt;
-    default: return reference::encode(reference::float_format(element_of(type)), value, overflow);
+    default: return reference::encode(reference::float_format(type), value, overflow);
   }
 }
 

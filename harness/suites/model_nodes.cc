@@ -158,7 +158,7 @@ bool is_float16(ElementType type) {
 /// Types beside which a zero point is there for the sake of the form, and other values than 0 are
 /// implementation-defined (D3).
 bool has_no_offset(ElementType type) {
-  return type == ElementType::int32 || reference::is_float8(element_of(type)) || type == ElementType::float4e2m1;
+  return type == ElementType::int32 || is_float8(type) || type == ElementType::float4e2m1;
 }
 
 /// Draws the inputs of one node that the model does not hold.
@@ -211,7 +211,7 @@ Tensor InputDrawer::floats(const InputSignature& input, ElementType type, Shape 
   const bool data = input.role == InputRole::data;
   const double scale = data ? scale_beside_data() : 0;
   const std::int64_t zero_point = zero_point_beside("y");
-  const auto& format = reference::float_format(element_of(type));
+  const auto& format = reference::float_format(type);
   Tensor drawn{type, std::move(shape), {}};
   drawn.bytes.resize(static_cast<std::size_t>(bytes_for(type, drawn.elements())));
   for (std::int64_t i = 0, count = drawn.elements(); i < count; ++i) {

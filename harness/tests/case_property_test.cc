@@ -124,7 +124,7 @@ class Check {
   void operator()(const reference::QLinearConv* node) const {
     const std::vector<std::int32_t> sums = sums_of(node->operands, *case_.input(0), *case_.input(3));
     const reference::ConvolutionGeometry& g = node->operands.geometry;
-    const reference::IntegerRange range = range_of(node->y_type);
+    const reference::IntegerRange range = reference::range_of(node->y_type);
     for (const RoundingProfile profile : kAllRoundingProfiles) {
       const Tensor y = lowered_.evaluate(profile);
       for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -146,9 +146,9 @@ class Check {
   // Division in float32 of values that a float32 holds; the other types have properties of their own
   // beside the reference.
   void operator()(const reference::QuantizeLinear* node) const {
-    if (!is_integer(node->y_type) || division_type(*node) != reference::Element::float32) return;
+    if (!is_integer(node->y_type) || division_type(*node) != ElementType::float32) return;
     const Tensor y = lowered_.evaluate(RoundingProfile::correctly_rounded);
-    const reference::IntegerRange range = range_of(node->y_type);
+    const reference::IntegerRange range = reference::range_of(node->y_type);
     for (std::int64_t i = 0; i < y.elements(); ++i) {
       const std::optional<float> x = float_value(*case_.input(0), i);
       if (!x || !std::isfinite(*x)) continue;
@@ -160,8 +160,8 @@ class Check {
   }
 
   void operator()(const reference::DequantizeLinear* node) const {
-    const bool is_plain = is_integer(node->x_type) && node->x_type != reference::Element::int32 &&
-                          node->y_type == reference::Element::float32;
+    const bool is_plain =
+        is_integer(node->x_type) && node->x_type != ElementType::int32 && node->y_type == ElementType::float32;
     if (!is_plain) return;
     const Tensor y = lowered_.evaluate(RoundingProfile::correctly_rounded);
     for (std::int64_t i = 0; i < y.elements(); ++i) {

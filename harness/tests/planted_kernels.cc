@@ -116,7 +116,7 @@ std::unique_ptr<PreparedNode> pair_saturating_qlinear_conv(const QLinearConv& no
   return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
     const ConvolutionOperands& o = node.operands;
     const ConvolutionGeometry& g = o.geometry;
-    if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8)
+    if (o.x_type != ElementType::uint8 || o.w_type != ElementType::int8)
       return prepare_scalar_qlinear_conv(node, profile, w)->run(x, y);
     std::vector<std::int64_t> sums(y.size());
     fast_sums(o, x, w, sums);

@@ -18,8 +18,8 @@ namespace qconform::reference {
 /// Shapes, types and integer parameters of a convolution; the data of x and w come separately.
 struct ConvolutionOperands {
   ConvolutionGeometry geometry;
-  Integer8 x_type = Integer8::uint8;
-  Integer8 w_type = Integer8::uint8;
+  ElementType x_type = ElementType::uint8;
+  ElementType w_type = ElementType::uint8;
   std::int32_t x_zero_point = 0;           ///< in range_of(x_type)
   std::vector<std::int32_t> w_zero_point;  ///< one per output channel, in range_of(w_type)
   std::vector<std::int32_t> bias;          ///< one per output channel, or empty for none

@@ -56,7 +56,7 @@ TEST(Accumulate, AWindowInThePaddingIsTheBias) {
   ConvolutionOperands o;
   o.geometry = {
       1, 1, 1, 1, {{.input = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 1, .pad_end = 1, .output = 3}}};
-  o.x_type = Integer8::int8;
+  o.x_type = ElementType::int8;
   o.x_zero_point = -128;
   o.w_zero_point = {0};
   o.bias = {-7};

@@ -45,9 +45,9 @@ AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t
   const double difference = difference_of(node.x_type, x, zero_point);
   admit_products(node, difference, scale, nullptr, result);
   // Whether a nonzero zero point of float4e2m1 counts is not stated: ONNX's evaluator leaves it out.
-  if (node.x_type == Element::float4e2m1 && zero_point != 0) admit_products(node, x, scale, "D3", result);
+  if (node.x_type == ElementType::float4e2m1 && zero_point != 0) admit_products(node, x, scale, "D3", result);
   // The difference of int32 may also be formed in more than 32 bits, where it does not wrap.
-  if (node.x_type == Element::int32 && difference != x - zero_point) {
+  if (node.x_type == ElementType::int32 && difference != x - zero_point) {
     admit_products(node, x - zero_point, scale, "D3", result);
   }
   // float8 x of -0 less a zero point of -0 is +0; a zero point of float8 may also be left out.
@@ -55,8 +55,8 @@ AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t
   // The text gives x = zero point no sign: IEEE's product is -0, and an arithmetic without -0 gives +0.
   if (difference == 0 && scale < 0) result.admit_either_zero("D5");
   if (wording != Wording::directml) return result;
-  if (node.x_type == Element::int32 && zero_point != 0) {
-    const FloatFormat& float32 = float_format(Element::float32);
+  if (node.x_type == ElementType::int32 && zero_point != 0) {
+    const FloatFormat& float32 = float_format(ElementType::float32);
     const double in_float = rounded_to(float32, rounded_to(float32, x) - rounded_to(float32, zero_point));
     admit_products(node, in_float, scale, "D3", result);
   }

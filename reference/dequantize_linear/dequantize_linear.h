@@ -17,12 +17,12 @@ namespace qconform::reference {
 /// Everything but the data of x.
 struct DequantizeLinear {
   QuantizationLayout layout;
-  Element x_type = Element::uint8;        ///< an integer, a float8 or float4e2m1
-  Element scale_type = Element::float32;  ///< float32, float16, bfloat16 or float8e8m0
-  Element y_type = Element::float32;      ///< float32, float16 or bfloat16
-  int version = 13;                       ///< the operator's version
-  std::vector<double> x_scale;            ///< one per parameter of the layout, exact
-  std::vector<double> x_zero_point;       ///< one per parameter of the layout, values of x_type
+  ElementType x_type = ElementType::uint8;        ///< an integer, a float8 or float4e2m1
+  ElementType scale_type = ElementType::float32;  ///< float32, float16, bfloat16 or float8e8m0
+  ElementType y_type = ElementType::float32;      ///< float32, float16 or bfloat16
+  int version = 13;                               ///< the operator's version
+  std::vector<double> x_scale;                    ///< one per parameter of the layout, exact
+  std::vector<double> x_zero_point;               ///< one per parameter of the layout, values of x_type
 };
 
 /// The reference. x holds layout.elements() values of x_type (little endian, packed as ONNX packs

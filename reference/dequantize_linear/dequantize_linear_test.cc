@@ -57,7 +57,7 @@ TEST(DequantizeLinear, Int32IsRoundedToFloat32First) {
   Random random(41);
   DequantizeLinear node;
   node.layout = {.outer = 1, .channels = 1, .inner = 1};
-  node.x_type = Element::int32;
+  node.x_type = ElementType::int32;
   node.x_scale = {1.0F};
   node.x_zero_point = {0};
   int differs_from_one_rounding = 0;
@@ -80,7 +80,7 @@ TEST(DequantizeLinear, Int32IsRoundedToFloat32First) {
 TEST(DequantizeLinear, ParametersBelongToTheirChannel) {
   DequantizeLinear node;
   node.layout = {.outer = 2, .channels = 2, .inner = 2};
-  node.x_type = Element::int8;
+  node.x_type = ElementType::int8;
   node.x_scale = {1.0F, 0.25F};
   node.x_zero_point = {0, -4};
   std::vector<std::byte> x;

@@ -16,15 +16,15 @@ std::uint64_t rounded_product(const FloatFormat& format, double a, double b) {
 
 }  // namespace
 
-double difference_of(Element type, double x, double zero_point) {
+double difference_of(ElementType type, double x, double zero_point) {
   const double difference = x - zero_point;
-  if (type != Element::int32) return difference;
+  if (type != ElementType::int32) return difference;
   return wrap_to_int32(static_cast<std::int64_t>(difference));
 }
 
 Multiplications::Multiplications(const DequantizeLinear& node) {
-  const bool is_int32 = node.x_type == Element::int32;
-  if (node.y_type == Element::float32) {
+  const bool is_int32 = node.x_type == ElementType::int32;
+  if (node.y_type == ElementType::float32) {
     // float32 holds every difference but those of int32, and of float8 with zero points far from x.
     const bool may_be_inexact = is_int32 || !is_integer(node.x_type);
     add(may_be_inexact ? MultiplicationMethod::difference_rounded : MultiplicationMethod::once, "D1");
@@ -38,7 +38,7 @@ Multiplications::Multiplications(const DequantizeLinear& node) {
   if (is_int32 || node.version < 23) add(MultiplicationMethod::through_float32, is_int32 ? "D2" : "D4");
 }
 
-std::uint64_t multiply(const Multiplication& multiplication, Element type, double difference, double scale) {
+std::uint64_t multiply(const Multiplication& multiplication, ElementType type, double difference, double scale) {
   const FloatFormat& format = float_format(type);
   switch (multiplication.method) {
     case MultiplicationMethod::once: break;
@@ -47,7 +47,7 @@ std::uint64_t multiply(const Multiplication& multiplication, Element type, doubl
     case MultiplicationMethod::operands_rounded:
       return rounded_product(format, rounded_to(format, difference), rounded_to(format, scale));
     case MultiplicationMethod::through_float32: {
-      const FloatFormat& float32 = float_format(Element::float32);
+      const FloatFormat& float32 = float_format(ElementType::float32);
       const std::uint64_t product = rounded_product(float32, rounded_to(float32, difference), scale);
       return encode(format, decode(float32, product), Overflow::special);
     }

@@ -11,7 +11,7 @@
 namespace qconform::reference {
 
 /// x - zero point: exact, but for int32, where it wraps.
-[[nodiscard]] double difference_of(Element type, double x, double zero_point);
+[[nodiscard]] double difference_of(ElementType type, double x, double zero_point);
 
 enum class MultiplicationMethod : std::uint8_t {
   once,                ///< RN(d * s)
@@ -41,7 +41,7 @@ class Multiplications {
 };
 
 /// The product as a pattern of `type`, RN being the rounding to that type.
-[[nodiscard]] std::uint64_t multiply(const Multiplication& multiplication, Element type, double difference,
+[[nodiscard]] std::uint64_t multiply(const Multiplication& multiplication, ElementType type, double difference,
                                      double scale);
 
 }  // namespace qconform::reference

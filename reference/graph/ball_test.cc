@@ -41,8 +41,8 @@ struct Sizes {
 QuantizationLayout layout(std::int64_t elements) {
   return {.outer = 1, .channels = 1, .inner = elements};
 }
-Dequantize dequantize(Element type, std::int64_t elements, double scale, double zero_point,
-                      Element y_type = Element::float32) {
+Dequantize dequantize(ElementType type, std::int64_t elements, double scale, double zero_point,
+                      ElementType y_type = ElementType::float32) {
   return {{.layout = layout(elements),
            .x_type = type,
            .scale_type = y_type,
@@ -60,22 +60,24 @@ Program gemm(Random& random, Sizes s, bool is_exact, bool has_factors) {
   const double beta = has_factors ? -draw_scale(random, is_exact) : 1;
   const double sy = std::ldexp(draw_scale(random, is_exact), 4);
   Program p;
-  p.values = {{Element::uint8, {s.m, s.k}, draw_list(random, s.m * s.k, 0, 255)},
-              {Element::int8, {s.k, s.n}, draw_list(random, s.k * s.n, -128, 127)},
-              {Element::int32, {s.n}, draw_list(random, s.n, -4000, 4000)},
-              {Element::float32, {s.m, s.k}},
-              {Element::float32, {s.k, s.n}},
-              {Element::float32, {s.n}},
-              {Element::float32, {s.m, s.n}},
-              {Element::uint8, {s.m, s.n}}};
+  p.values = {{ElementType::uint8, {s.m, s.k}, draw_list(random, s.m * s.k, 0, 255)},
+              {ElementType::int8, {s.k, s.n}, draw_list(random, s.k * s.n, -128, 127)},
+              {ElementType::int32, {s.n}, draw_list(random, s.n, -4000, 4000)},
+              {ElementType::float32, {s.m, s.k}},
+              {ElementType::float32, {s.k, s.n}},
+              {ElementType::float32, {s.n}},
+              {ElementType::float32, {s.m, s.n}},
+              {ElementType::uint8, {s.m, s.n}}};
   WeightedSum sum{
       .taps = MatrixTaps{.m = s.m, .n = s.n, .k = s.k, .a_row = s.k, .b_inner = s.n}, .alpha = alpha, .beta = beta};
   for (std::int64_t i = 0; i < s.m * s.n; ++i) sum.c_index.push_back(i % s.n);
-  const Quantize quantize{
-      {.layout = layout(s.m * s.n), .y_type = Element::uint8, .y_scale = {sy}, .y_zero_point = {draw(random, 0, 255)}}};
-  p.steps = {{dequantize(Element::uint8, s.m * s.k, sa, draw(random, 0, 255)), {0}, 3},
-             {dequantize(Element::int8, s.k * s.n, sb, draw(random, -5, 5)), {1}, 4},
-             {dequantize(Element::int32, s.n, sc, 0), {2}, 5},
+  const Quantize quantize{{.layout = layout(s.m * s.n),
+                           .y_type = ElementType::uint8,
+                           .y_scale = {sy},
+                           .y_zero_point = {draw(random, 0, 255)}}};
+  p.steps = {{dequantize(ElementType::uint8, s.m * s.k, sa, draw(random, 0, 255)), {0}, 3},
+             {dequantize(ElementType::int8, s.k * s.n, sb, draw(random, -5, 5)), {1}, 4},
+             {dequantize(ElementType::int32, s.n, sc, 0), {2}, 5},
              {std::move(sum), {3, 4, 5}, 6},
              {quantize, {6}, 7}};
   p.outputs = {7};
@@ -106,9 +108,9 @@ TEST(GraphBalls, HoldDifferencesThatAreRounded) {
   oracle::SetCheck check;
   for (int n = 0; n < testing::scaled(50); ++n) {
     Program p;
-    p.values = {{Element::int32, {64}, std::vector<double>(64)}, {Element::float32, {64}}};
+    p.values = {{ElementType::int32, {64}, std::vector<double>(64)}, {ElementType::float32, {64}}};
     for (double& x : p.values[0].stated) x = static_cast<std::int32_t>(static_cast<std::uint32_t>(random()));
-    p.steps = {{dequantize(Element::int32, 64, draw_scale(random, false), 0), {0}, 1}};
+    p.steps = {{dequantize(ElementType::int32, 64, draw_scale(random, false), 0), {0}, 1}};
     p.outputs = {1};
     check_sets(p, check);
   }
@@ -152,7 +154,7 @@ TEST(GraphBalls, CountTheRoundingsOfBothFactors) {
   for (int n = 0; n < 100; ++n) {
     const Sizes sizes{1, 1, draw(random, 2, 20)};
     Program program = gemm(random, sizes, false, false);
-    program.values[7] = {Element::float32, {1, 1}, {}};
+    program.values[7] = {ElementType::float32, {1, 1}, {}};
     program.steps[4] = {Elementwise{.function = Function::mul, .index = {}}, {6, 6}, 7};
     const auto exact = oracle::exact_values(program);
     const auto& sum = std::get<WeightedSum>(program.steps[3].what);
@@ -248,8 +250,8 @@ TEST(GraphBalls, HoldEveryOrderOfSmallSums) {
       for (const float sum : EveryOrder(a, b).sums()) {
         ++results;
         const auto wide = static_cast<double>(sum);
-        EXPECT_TRUE(rounded_to_type(Element::float32, bounds[6].lo[0]) <= wide &&
-                    wide <= rounded_to_type(Element::float32, bounds[6].hi[0]));
+        EXPECT_TRUE(rounded_to_type(ElementType::float32, bounds[6].lo[0]) <= wide &&
+                    wide <= rounded_to_type(ElementType::float32, bounds[6].hi[0]));
         const float quotient = sum / static_cast<float>(q.y_scale[0]);
         const double y = std::clamp(round_half_even(static_cast<double>(quotient)) + q.y_zero_point[0], 0.0, 255.0);
         EXPECT_TRUE(bounds[7].lo[0] <= y && y <= bounds[7].hi[0]);
@@ -260,17 +262,17 @@ TEST(GraphBalls, HoldEveryOrderOfSmallSums) {
 }
 
 // DQ(a) . DQ(b) in float16 or bfloat16.
-Program narrow_product(Random& random, Element type, std::int64_t k) {
+Program narrow_product(Random& random, ElementType type, std::int64_t k) {
   const double sa = rounded_to_type(type, draw_scale(random, false) / 64);
   const double sb = rounded_to_type(type, draw_scale(random, false) / 64);
   Program p;
-  p.values = {{Element::uint8, {1, k}, draw_list(random, k, 0, 255)},
-              {Element::int8, {k, 1}, draw_list(random, k, -128, 127)},
+  p.values = {{ElementType::uint8, {1, k}, draw_list(random, k, 0, 255)},
+              {ElementType::int8, {k, 1}, draw_list(random, k, -128, 127)},
               {type, {1, k}},
               {type, {k, 1}},
               {type, {1, 1}}};
-  p.steps = {{dequantize(Element::uint8, k, sa, draw(random, 0, 255), type), {0}, 2},
-             {dequantize(Element::int8, k, sb, draw(random, -5, 5), type), {1}, 3},
+  p.steps = {{dequantize(ElementType::uint8, k, sa, draw(random, 0, 255), type), {0}, 2},
+             {dequantize(ElementType::int8, k, sb, draw(random, -5, 5), type), {1}, 3},
              {WeightedSum{.taps = MatrixTaps{.m = 1, .n = 1, .k = k, .a_row = k, .b_inner = 1}}, {2, 3}, 4}};
   p.outputs = {4};
   return p;
@@ -283,7 +285,7 @@ TEST(GraphBalls, NarrowSumsInFloat32HaveATierOfTheirOwn) {
   int tighter = 0;
   const int programs = testing::scaled(600);
   for (int n = 0; n < programs; ++n) {
-    const Element type = n % 2 == 0 ? Element::float16 : Element::bfloat16;
+    const ElementType type = n % 2 == 0 ? ElementType::float16 : ElementType::bfloat16;
     const Program program = narrow_product(random, type, draw(random, 1, 40));
     check_sets(program, check);
     const Bounds in_float32 = bounds_of(program, Tier::float32_sums)[4];
@@ -307,7 +309,7 @@ constexpr Function kFunctions[] = {Function::sigmoid,      Function::tanh,      
 void check_function(Function function, std::int64_t count, std::uint64_t seed, oracle::SetCheck& check) {
   Random random(seed);
   Program p;
-  p.values = {{Element::float32, {count}, {}}, {Element::float32, {count}, {}}};
+  p.values = {{ElementType::float32, {count}, {}}, {ElementType::float32, {count}, {}}};
   for (std::int64_t i = 0; i < count; ++i) {
     const double size = std::ldexp(draw_scale(random, false), draw(random, -12, 7));
     p.values[0].stated.push_back(draw(random, 0, 1) == 0 ? size : -size);
@@ -340,10 +342,10 @@ void check_softmax(int rows, std::uint64_t seed, oracle::SetCheck& check) {
   for (int row = 0; row < rows; ++row) {
     const std::int64_t length = draw(random, 1, 40);
     Program p;
-    p.values = {{Element::uint8, {length}, draw_list(random, length, 0, 255)},
-                {Element::float32, {length}},
-                {Element::float32, {length}}};
-    p.steps = {{dequantize(Element::uint8, length, draw_scale(random, false), draw(random, 0, 255)), {0}, 1},
+    p.values = {{ElementType::uint8, {length}, draw_list(random, length, 0, 255)},
+                {ElementType::float32, {length}},
+                {ElementType::float32, {length}}};
+    p.steps = {{dequantize(ElementType::uint8, length, draw_scale(random, false), draw(random, 0, 255)), {0}, 1},
                {Softmax{.length = length, .inner = 1}, {1}, 2}};
     p.outputs = {2};
     check_sets(p, check);

@@ -58,7 +58,7 @@ struct StepView {
 // Functions of integers and of DynamicQuantizeLinear.
 [[nodiscard]] Interval wrapped_to_32_bits(Interval x);
 [[nodiscard]] Interval dynamic_scale(Interval largest, Interval least, const StepView& view);
-[[nodiscard]] Interval rounded_and_saturated(Interval quotient, Interval zero_point, Element type);
+[[nodiscard]] Interval rounded_and_saturated(Interval quotient, Interval zero_point, ElementType type);
 
 /// Returns the last operand of a sum, its bias, with the numbers that integer kernels make of a stated float: multiples
 /// of sx * sw.
@@ -71,7 +71,7 @@ struct StepView {
 [[nodiscard]] std::vector<double> fixed_point_errors(const Quantize& step, const StepView& view);
 
 /// Numbers of at least this magnitude may overflow a float type; infinite for what is no float.
-[[nodiscard]] double overflow_of(Element type);
+[[nodiscard]] double overflow_of(ElementType type);
 
 /// The exponent of the lowest bit that is set in any of the numbers; nothing where one is not finite.
 [[nodiscard]] std::optional<int> finest_unit(std::span<const double> values);

@@ -14,10 +14,8 @@ namespace {
 
 constexpr std::size_t kNoStep = std::numeric_limits<std::size_t>::max();
 
-std::optional<Integer8> integer8_of(Element type) {
-  if (type == Element::uint8) return Integer8::uint8;
-  if (type == Element::int8) return Integer8::int8;
-  return std::nullopt;
+bool has_8_bits(ElementType type) {
+  return type == ElementType::uint8 || type == ElementType::int8;
 }
 
 bool is_in_domain(double scale) {
@@ -25,7 +23,7 @@ bool is_in_domain(double scale) {
 }
 
 bool has_only_float32(const DequantizeLinear& node) {
-  return node.scale_type == Element::float32 && node.y_type == Element::float32;
+  return node.scale_type == ElementType::float32 && node.y_type == ElementType::float32;
 }
 
 /// A sum as a convolution: where its data and weights stand in the tensors that the graph has.
@@ -162,7 +160,7 @@ class Units {
     if (quantize == nullptr || !takes(quantize->node)) return std::nullopt;
     FusedUnit unit{.quantize = step, .x = 0, .x_index = {}, .convolution = {}, .w = {}, .clamps = {}, .nodes = {}};
     unit.nodes.push_back(program_.steps[step].node);
-    unit.convolution.y_type = *integer8_of(quantize->node.y_type);
+    unit.convolution.y_type = quantize->node.y_type;
     unit.convolution.y_scale = static_cast<float>(quantize->node.y_scale[0]);
     unit.convolution.y_zero_point = quantize->node.y_zero_point[0];
     const Step* sum = before_activations(program_.steps[step].operands[0], unit);
@@ -173,9 +171,9 @@ class Units {
 
  private:
   [[nodiscard]] static bool takes(const QuantizeLinear& node) {
-    return node.x_type == Element::float32 && node.scale_type == Element::float32 &&
-           (node.precision == Element::none || node.precision == Element::float32) && integer8_of(node.y_type) &&
-           node.y_scale.size() == 1 && is_in_domain(node.y_scale[0]);
+    return node.x_type == ElementType::float32 && node.scale_type == ElementType::float32 &&
+           (node.precision == ElementType::undefined || node.precision == ElementType::float32) &&
+           has_8_bits(node.y_type) && node.y_scale.size() == 1 && is_in_domain(node.y_scale[0]);
   }
 
   // The step of a value that is read once; null where there is none.
@@ -232,10 +230,9 @@ class Units {
   [[nodiscard]] bool read_x(ValueId value, FusedUnit& unit) const {
     const Dequantize* from = dequantized(value);
     if (from == nullptr || !has_only_float32(from->node) || from->node.x_scale.size() != 1) return false;
-    const auto type = integer8_of(from->node.x_type);
-    if (!type || !is_in_domain(from->node.x_scale[0])) return false;
+    if (!has_8_bits(from->node.x_type) || !is_in_domain(from->node.x_scale[0])) return false;
     unit.x = source(value, unit);
-    unit.convolution.operands.x_type = *type;
+    unit.convolution.operands.x_type = from->node.x_type;
     unit.convolution.operands.x_zero_point = static_cast<std::int32_t>(from->node.x_zero_point[0]);
     unit.convolution.x_scale = static_cast<float>(from->node.x_scale[0]);
     return true;
@@ -244,11 +241,10 @@ class Units {
   [[nodiscard]] bool read_w(ValueId value, const std::vector<std::int64_t>& index, FusedUnit& unit) const {
     const Dequantize* from = dequantized(value);
     if (from == nullptr || !has_only_float32(from->node)) return false;
-    const auto type = integer8_of(from->node.x_type);
     const std::vector<double>& stated = program_.values[source(value, unit)].stated;
-    if (!type || stated.empty()) return false;
+    if (!has_8_bits(from->node.x_type) || stated.empty()) return false;
     ConvolutionOperands& operands = unit.convolution.operands;
-    operands.w_type = *type;
+    operands.w_type = from->node.x_type;
     const auto depth = static_cast<std::size_t>(operands.geometry.depth());
     for (std::size_t i = 0; i < index.size(); ++i) {
       const std::size_t parameter = from->node.layout.parameter_of(index[i]);
@@ -297,7 +293,8 @@ class Units {
   [[nodiscard]] std::optional<std::int32_t> dequantized_bias(ValueId value, std::int64_t index, std::size_t channel,
                                                              const FusedUnit& unit) const {
     const Dequantize* from = dequantized(value);
-    if (from == nullptr || from->node.x_type != Element::int32 || !has_only_float32(from->node)) return std::nullopt;
+    if (from == nullptr || from->node.x_type != ElementType::int32 || !has_only_float32(from->node))
+      return std::nullopt;
     const std::vector<double>& stated = program_.values[program_.steps[producer_[value]].operands[0]].stated;
     const std::size_t parameter = from->node.layout.parameter_of(index);
     const float unit_of_sum = unit.convolution.x_scale * unit.convolution.w_scale[channel];
@@ -308,7 +305,7 @@ class Units {
 
   [[nodiscard]] std::optional<std::int32_t> float_bias(ValueId value, std::int64_t index, std::size_t channel,
                                                        const FusedUnit& unit) const {
-    if (program_.values[value].type != Element::float32) return std::nullopt;
+    if (program_.values[value].type != ElementType::float32) return std::nullopt;
     const double given = program_.values[value].stated[static_cast<std::size_t>(index)];
     const double unit_of_sum = static_cast<double>(unit.convolution.x_scale) * unit.convolution.w_scale[channel];
     const auto multiple = integer_bias(given, unit_of_sum);

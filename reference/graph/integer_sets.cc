@@ -59,7 +59,7 @@ Interval dynamic_scale(Interval largest, Interval least, const StepView& view) {
 }
 
 // rne(quotient) + zero point, saturated: rising in both.
-Interval rounded_and_saturated(Interval quotient, Interval zero_point, Element type) {
+Interval rounded_and_saturated(Interval quotient, Interval zero_point, ElementType type) {
   const IntegerRange range = range_of(type);
   const auto clamped = [&](double end, double zero) {
     if (std::isnan(end + zero)) return static_cast<double>(range.lo);

@@ -24,9 +24,9 @@ std::size_t elements_of(const Shape& shape) {
 }
 
 // To the nearest number of the type; numbers that are no floats stay as they are.
-double round_to(Element type, double value) {
-  if (type == Element::float32) return static_cast<float>(value);
-  if (type == Element::none || type == Element::float64 || is_integer(type)) return value;
+double round_to(ElementType type, double value) {
+  if (type == ElementType::float32) return static_cast<float>(value);
+  if (type == ElementType::undefined || type == ElementType::float64 || is_integer(type)) return value;
   return rounded_to(float_format(type), value);
 }
 
@@ -237,7 +237,7 @@ class Interpreter {
         case Function::dynamic_scale: y[i] = stored(dynamic_scale(narrow(x), narrow(element(what, 1, i)))); break;
         case Function::round_saturate: y[i] = saturated(x, element(what, 1, i)); break;
         case Function::where: y[i] = element(what, x != 0 ? 1 : 2, i); break;
-        case Function::cast: y[i] = type_ == Element::float32 ? stored(x) : round_to(type_, x); break;
+        case Function::cast: y[i] = type_ == ElementType::float32 ? stored(x) : round_to(type_, x); break;
         default: y[i] = is_exact(what.function) ? chosen(what, x) : stored(unary(what, narrow(x))); break;
       }
     }
@@ -385,23 +385,23 @@ class Interpreter {
   std::vector<Elements> values_;
   // The step under way, with the type of its result and the number of its elements.
   const Step* step_ = nullptr;
-  Element type_ = Element::none;
+  ElementType type_ = ElementType::undefined;
   std::size_t count_ = 0;
 };
 
-std::uint64_t bits_for(Element type, double value) {
+std::uint64_t bits_for(ElementType type, double value) {
   if (is_integer(type)) return static_cast<std::uint64_t>(integer_or_zero(value));
   return encode(float_format(type), value, Overflow::special);
 }
 
 }  // namespace
 
-std::vector<std::byte> to_bytes(Element type, const std::vector<double>& elements) {
+std::vector<std::byte> to_bytes(ElementType type, const std::vector<double>& elements) {
   const auto count = static_cast<std::int64_t>(elements.size());
   std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_for(count, bits_of(type))));
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = elements[static_cast<std::size_t>(i)];
-    if (type == Element::float32) {
+    if (type == ElementType::float32) {
       const auto narrow = static_cast<float>(value);
       std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof narrow, &narrow, sizeof narrow);
     } else {
@@ -411,10 +411,10 @@ std::vector<std::byte> to_bytes(Element type, const std::vector<double>& element
   return bytes;
 }
 
-std::vector<double> from_bytes(Element type, std::span<const std::byte> bytes, std::size_t count) {
+std::vector<double> from_bytes(ElementType type, std::span<const std::byte> bytes, std::size_t count) {
   std::vector<double> elements(count);
   for (std::size_t i = 0; i < count; ++i) {
-    if (type == Element::float32) {
+    if (type == ElementType::float32) {
       float narrow = 0;
       std::memcpy(&narrow, bytes.data() + i * sizeof narrow, sizeof narrow);
       elements[i] = narrow;

@@ -41,7 +41,7 @@ using StepResult = std::function<std::vector<double>(const std::vector<std::vect
                                                          std::span<const StepResult> instead);
 
 /// Elements as a tensor's bytes: numbers of the type, packed as ONNX packs them; and back. `type` is not `none`.
-[[nodiscard]] std::vector<std::byte> to_bytes(Element type, const std::vector<double>& elements);
-[[nodiscard]] std::vector<double> from_bytes(Element type, std::span<const std::byte> bytes, std::size_t count);
+[[nodiscard]] std::vector<std::byte> to_bytes(ElementType type, const std::vector<double>& elements);
+[[nodiscard]] std::vector<double> from_bytes(ElementType type, std::span<const std::byte> bytes, std::size_t count);
 
 }  // namespace qconform::reference::graph

@@ -28,7 +28,7 @@ Numbers run(const Program& program, const Arithmetic& arithmetic = {}) {
 }
 
 Value floats(Shape shape, Numbers numbers = {}) {
-  return {Element::float32, std::move(shape), std::move(numbers)};
+  return {ElementType::float32, std::move(shape), std::move(numbers)};
 }
 
 Numbers apply(Function function, const Numbers& x, double alpha = 0, double beta = 0) {
@@ -54,11 +54,12 @@ SpatialAxis axis(std::int64_t input, std::int64_t kernel, std::int64_t pad, std:
 
 TEST(Interpreter, QuantizesAndDequantizes) {
   QuantizeLinear q{
-      .layout = {.inner = 3}, .y_type = Element::uint4, .version = 21, .y_scale = {0.5}, .y_zero_point = {3}};
-  EXPECT_EQ(run(one_step(Quantize{q}, {floats({3}, {1.25, -9, 100})}, {Element::uint4, {3}})), (Numbers{5, 0, 15}));
+      .layout = {.inner = 3}, .y_type = ElementType::uint4, .version = 21, .y_scale = {0.5}, .y_zero_point = {3}};
+  EXPECT_EQ(run(one_step(Quantize{q}, {floats({3}, {1.25, -9, 100})}, {ElementType::uint4, {3}})), (Numbers{5, 0, 15}));
   DequantizeLinear dq{
-      .layout = {.inner = 3}, .x_type = Element::int4, .version = 21, .x_scale = {0.25}, .x_zero_point = {-1}};
-  EXPECT_EQ(run(one_step(Dequantize{dq}, {{Element::int4, {3}, {-8, 7, -1}}}, floats({3}))), (Numbers{-1.75, 2, 0}));
+      .layout = {.inner = 3}, .x_type = ElementType::int4, .version = 21, .x_scale = {0.25}, .x_zero_point = {-1}};
+  EXPECT_EQ(run(one_step(Dequantize{dq}, {{ElementType::int4, {3}, {-8, 7, -1}}}, floats({3}))),
+            (Numbers{-1.75, 2, 0}));
 }
 
 TEST(Interpreter, Convolves) {
@@ -130,9 +131,10 @@ TEST(Interpreter, ComputesElements) {
 }
 
 TEST(Interpreter, CastsAndChooses) {
-  EXPECT_EQ(run(one_step(Elementwise{.function = Function::cast}, {floats({2}, {2049, 1e9})}, {Element::float16, {2}})),
-            (Numbers{2048, std::numeric_limits<double>::infinity()}));
-  const Value condition{Element::none, {2}, {1, 0}};
+  EXPECT_EQ(
+      run(one_step(Elementwise{.function = Function::cast}, {floats({2}, {2049, 1e9})}, {ElementType::float16, {2}})),
+      (Numbers{2048, std::numeric_limits<double>::infinity()}));
+  const Value condition{ElementType::undefined, {2}, {1, 0}};
   const auto program = one_step(Elementwise{.function = Function::where, .index = {{}, {0, 0}, {}}},
                                 {condition, floats({1}, {7}), floats({2}, {1, 2})}, floats({2}));
   EXPECT_EQ(run(program), (Numbers{7, 2}));
@@ -140,11 +142,11 @@ TEST(Interpreter, CastsAndChooses) {
 
 TEST(Interpreter, FindsTheLargestOfARow) {
   const Value x = floats({2, 3}, {1, 5, 5, 7, 0, 0});
-  const auto arg = [&](const ArgMax& what) { return run(one_step(what, {x}, {Element::none, {2, 1}})); };
+  const auto arg = [&](const ArgMax& what) { return run(one_step(what, {x}, {ElementType::undefined, {2, 1}})); };
   EXPECT_EQ(arg({.length = 3}), (Numbers{1, 0}));
   EXPECT_EQ(arg({.length = 3, .select_last_index = true}), (Numbers{2, 0}));
   EXPECT_EQ(arg({.length = 3, .smallest = true}), (Numbers{0, 1}));
-  EXPECT_EQ(run(one_step(ArgMax{.length = 2, .inner = 3}, {x}, {Element::none, {1, 3}})), (Numbers{1, 0, 0}));
+  EXPECT_EQ(run(one_step(ArgMax{.length = 2, .inner = 3}, {x}, {ElementType::undefined, {1, 3}})), (Numbers{1, 0, 0}));
 }
 
 TEST(Interpreter, MakesProbabilitiesOfRows) {
@@ -183,9 +185,9 @@ TEST(Interpreter, FusesAndFlushesWhereAskedTo) {
 }
 
 TEST(Interpreter, RoundsFloat16AtTheEndOfAStep) {
-  const Value x{Element::float16, {3}, {2048, 1, 1}};
-  const auto sum =
-      one_step(WeightedSum{.taps = ListedTaps{{0, 3}, {0, 1, 2}}, .has_factor = false}, {x}, {Element::float16, {1}});
+  const Value x{ElementType::float16, {3}, {2048, 1, 1}};
+  const auto sum = one_step(WeightedSum{.taps = ListedTaps{{0, 3}, {0, 1, 2}}, .has_factor = false}, {x},
+                            {ElementType::float16, {1}});
   EXPECT_EQ(run(sum), Numbers{2050});
 }
 
@@ -242,10 +244,10 @@ TEST(Interpreter, EqualsPlainLoopsOnIntegers) {
 }
 
 TEST(Interpreter, PacksElements) {
-  EXPECT_EQ(to_bytes(Element::int4, {-1, 7, 3}), (std::vector<std::byte>{std::byte{0x7F}, std::byte{0x03}}));
-  for (const Element type :
-       {Element::int2, Element::uint8, Element::int16, Element::int32, Element::float16, Element::bfloat16,
-        Element::float32, Element::float64, Element::float8e4m3fn, Element::float4e2m1}) {
+  EXPECT_EQ(to_bytes(ElementType::int4, {-1, 7, 3}), (std::vector<std::byte>{std::byte{0x7F}, std::byte{0x03}}));
+  for (const ElementType type : {ElementType::int2, ElementType::uint8, ElementType::int16, ElementType::int32,
+                                 ElementType::float16, ElementType::bfloat16, ElementType::float32,
+                                 ElementType::float64, ElementType::float8e4m3fn, ElementType::float4e2m1}) {
     const Numbers numbers{1, 0, 1};
     EXPECT_EQ(from_bytes(type, to_bytes(type, numbers), 3), numbers);
   }
@@ -254,9 +256,9 @@ TEST(Interpreter, PacksElements) {
 TEST(Interpreter, PacksWhatNoIntegerHoldsAsZero) {
   const double infinite = std::numeric_limits<double>::infinity();
   for (const double value : {std::nan(""), infinite, -infinite, 0x1p63, -0x1p64}) {
-    EXPECT_EQ(from_bytes(Element::int32, to_bytes(Element::int32, {value}), 1), Numbers{0}) << value;
+    EXPECT_EQ(from_bytes(ElementType::int32, to_bytes(ElementType::int32, {value}), 1), Numbers{0}) << value;
   }
-  EXPECT_EQ(from_bytes(Element::int32, to_bytes(Element::int32, {-0x1p31}), 1), Numbers{-0x1p31});
+  EXPECT_EQ(from_bytes(ElementType::int32, to_bytes(ElementType::int32, {-0x1p31}), 1), Numbers{-0x1p31});
 }
 
 }  // namespace

@@ -24,8 +24,9 @@ using Shape = std::vector<std::int64_t>;
 using ValueId = std::size_t;
 
 struct Value {
-  Element type = Element::none;  ///< `none`: of integers that are no data (shapes, indices), or of truth values
-  Shape shape;                   ///< row-major
+  ElementType type =
+      ElementType::undefined;  ///< `none`: of integers that are no data (shapes, indices), or of truth values
+  Shape shape;                 ///< row-major
   /// The elements of an input or initializer, exact; empty of a value that a step computes.
   std::vector<double> stated = {};
 };

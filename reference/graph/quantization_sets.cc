@@ -34,7 +34,7 @@ Interval of_ends(Interval x, Operation operation) {
 Interval quotients(const Quantize& step, const StepView& view, Interval x, double scale, bool is_exact) {
   Interval result = of_ends(x, [&](double end) { return quotient(end, scale); });
   if (is_exact || view.tier == Tier::exact) return result;
-  const Element type = division_type(step.node);
+  const ElementType type = division_type(step.node);
   const auto round = [&](double value) { return rounded_to_type(type, value); };
   // A precision that is narrower than the operands: they are cast first, or the quotient is.
   const double narrow = round(scale);
@@ -65,7 +65,7 @@ Interval fixed_point_integers(Interval quotient, double error, std::int32_t zero
 }
 
 // The numbers of a small float format between the rounded ends.
-Interval floats(Interval quotient, Element type, bool saturate) {
+Interval floats(Interval quotient, ElementType type, bool saturate) {
   const FloatFormat& format = float_format(type);
   const double largest = decode(format, format.largest());
   if (!saturate && (quotient.lo < -largest || quotient.hi > largest)) return kOpen;
@@ -74,12 +74,12 @@ Interval floats(Interval quotient, Element type, bool saturate) {
 }
 
 // A Q whose input is stated keeps its own rules (Q1 to Q8).
-Interval of_stated(const Quantize& step, Element x_type, double x, std::size_t parameter) {
-  const std::uint64_t bits = x_type == Element::int32 ? static_cast<std::uint64_t>(integer_or_zero(x)) & 0xFFFFFFFFU
-                                                      : encode(float_format(x_type), x, Overflow::special);
+Interval of_stated(const Quantize& step, ElementType x_type, double x, std::size_t parameter) {
+  const std::uint64_t bits = x_type == ElementType::int32 ? static_cast<std::uint64_t>(integer_or_zero(x)) & 0xFFFFFFFFU
+                                                          : encode(float_format(x_type), x, Overflow::special);
   const AdmissibleBits set = admissible_quantize(step.node, bits, parameter, Wording::onnx);
   if (set.any_value()) return kOpen;
-  const Element type = step.node.y_type;
+  const ElementType type = step.node.y_type;
   Interval result{kInfinity, -kInfinity};
   for (const std::uint32_t member : set.members()) {
     double value = member;
@@ -116,7 +116,7 @@ Interval dequantized(const DequantizeLinear& node, const StepView& view, Interva
     return of_ends(difference, [&](double end) { return product(operand(end), scale); });
   };
   const Interval exact = of([](double end) { return end; });
-  const bool has_wide_difference = node.x_type == Element::int32 || !is_integer(node.x_type) || view.bits() < 24;
+  const bool has_wide_difference = node.x_type == ElementType::int32 || !is_integer(node.x_type) || view.bits() < 24;
   if (!has_wide_difference || view.tier == Tier::exact) return exact;
   // Rule D2 rounds the difference to y's type first; where that overflows, the product is no number.
   const double limit = overflow_of(node.y_type);
@@ -130,7 +130,7 @@ Interval dequantized(const DequantizeLinear& node, const StepView& view, Interva
 Spread spread_of(const Quantize& step, const StepView& view) {
   const Spread& x = *view.operands[0];
   const QuantizeLinear& node = step.node;
-  const Element x_type = view.value(0).type;
+  const ElementType x_type = view.value(0).type;
   const int bits = precision_of(x_type);
   Spread y(x.size());
   if (view.program.may_be_exact) y.unit = 0;
@@ -185,7 +185,7 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
       const Interval difference{x.lo[i] - zero_point, x.hi[i] - zero_point};
       result = dequantized(node, view, difference, scale);
       // Rule D3: the difference of int32 may wrap.
-      if (node.x_type == Element::int32 && view.tier != Tier::exact) {
+      if (node.x_type == ElementType::int32 && view.tier != Tier::exact) {
         result = hull(result, dequantized(node, view, wrapped_to_32_bits(difference), scale));
       }
       if (carries_chain && std::fabs(scale) < kSmallestKept) result = hull(result, {0, 0});

@@ -124,7 +124,7 @@ std::vector<double> product_scales(const Program& program, const Step& step, std
 }
 
 bool is_float_bias(const Spread& c, const Value& value) {
-  return c.is_stated && value.type == Element::float32;
+  return c.is_stated && value.type == ElementType::float32;
 }
 
 // Adds to element `at` what `given` is as a multiple of `scale`. Several sums may share it.

@@ -10,8 +10,9 @@
 namespace qconform::reference::graph {
 namespace {
 
-bool is_float(Element type) {
-  return type == Element::float32 || type == Element::float16 || type == Element::bfloat16 || type == Element::float64;
+bool is_float(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16 ||
+         type == ElementType::float64;
 }
 
 Spread stated(const Program& program, const Value& value) {
@@ -37,23 +38,23 @@ Bounds bounds(Spread spread, const Value& value) {
 
 }  // namespace
 
-double rounded_to_type(Element type, double value) {
-  if (type == Element::float32) return static_cast<double>(static_cast<float>(value));
-  return is_float(type) && type != Element::float64 ? rounded_to(float_format(type), value) : value;
+double rounded_to_type(ElementType type, double value) {
+  if (type == ElementType::float32) return static_cast<double>(static_cast<float>(value));
+  return is_float(type) && type != ElementType::float64 ? rounded_to(float_format(type), value) : value;
 }
 
-int precision_of(Element type) {
+int precision_of(ElementType type) {
   switch (type) {
-    case Element::float32: return 24;
-    case Element::float16: return 11;
-    case Element::bfloat16: return 8;
+    case ElementType::float32: return 24;
+    case ElementType::float16: return 11;
+    case ElementType::bfloat16: return 8;
     default: return 53;
   }
 }
 
-double overflow_of(Element type) {
-  if (type == Element::float16) return 65520.0;
-  return is_float(type) && type != Element::float64 ? std::ldexp(1, 128) : kInfinity;
+double overflow_of(ElementType type) {
+  if (type == ElementType::float16) return 65520.0;
+  return is_float(type) && type != ElementType::float64 ? std::ldexp(1, 128) : kInfinity;
 }
 
 Interval StepView::within_range(Interval exact) const {
@@ -77,7 +78,7 @@ Interval StepView::underflowed(Interval exact) const {
 }
 
 Interval StepView::rounded(Interval exact) const {
-  const Element type = result().type;
+  const ElementType type = result().type;
   exact = within_range(exact);
   if (exact.is_open() || tier == Tier::exact) return exact;
   const Interval nearest{rounded_to_type(type, exact.lo), rounded_to_type(type, exact.hi)};

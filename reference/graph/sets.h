@@ -59,9 +59,9 @@ using Answers = std::map<ValueId, std::vector<double>>;
 [[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& given = {});
 
 /// `value` rounded to nearest even in a float type; integers and `none` leave it as it is.
-[[nodiscard]] double rounded_to_type(Element type, double value);
+[[nodiscard]] double rounded_to_type(ElementType type, double value);
 
 /// Bits of precision of a float type: 24 for float32; 53 for what is no float.
-[[nodiscard]] int precision_of(Element type);
+[[nodiscard]] int precision_of(ElementType type);
 
 }  // namespace qconform::reference::graph

@@ -54,7 +54,7 @@ QuantizationLayout whole(std::int64_t elements) {
   return {.outer = 1, .channels = 1, .inner = elements};
 }
 
-Dequantize dequantize(Element type, std::int64_t elements, float scale, int zero_point) {
+Dequantize dequantize(ElementType type, std::int64_t elements, float scale, int zero_point) {
   return {{.layout = whole(elements),
            .x_type = type,
            .x_scale = {static_cast<double>(scale)},
@@ -69,22 +69,22 @@ std::vector<double> doubles(const std::vector<Integer>& values) {
 Program program_of(const Unit& unit, bool may_be_exact) {
   const auto k = static_cast<std::int64_t>(unit.terms());
   Program program;
-  program.values = {{Element::uint8, {1, k}, doubles(unit.x)},
-                    {Element::int8, {k, 1}, doubles(unit.w)},
-                    {Element::int32, {1}, {static_cast<double>(unit.bias)}},
-                    {Element::float32, {1, k}},
-                    {Element::float32, {k, 1}},
-                    {Element::float32, {1}},
-                    {Element::float32, {1, 1}},
-                    {Element::uint8, {1, 1}}};
+  program.values = {{ElementType::uint8, {1, k}, doubles(unit.x)},
+                    {ElementType::int8, {k, 1}, doubles(unit.w)},
+                    {ElementType::int32, {1}, {static_cast<double>(unit.bias)}},
+                    {ElementType::float32, {1, k}},
+                    {ElementType::float32, {k, 1}},
+                    {ElementType::float32, {1}},
+                    {ElementType::float32, {1, 1}},
+                    {ElementType::uint8, {1, 1}}};
   const WeightedSum sum{.taps = MatrixTaps{.m = 1, .n = 1, .k = k, .a_row = k, .b_inner = 1}, .c_index = {0}};
   const Quantize quantize{{.layout = whole(1),
-                           .y_type = Element::uint8,
+                           .y_type = ElementType::uint8,
                            .y_scale = {static_cast<double>(unit.sy)},
                            .y_zero_point = {unit.y_zero_point}}};
-  program.steps = {{dequantize(Element::uint8, k, unit.sx, unit.x_zero_point), {0}, 3},
-                   {dequantize(Element::int8, k, unit.sw, unit.w_zero_point), {1}, 4},
-                   {dequantize(Element::int32, 1, unit.sb, 0), {2}, 5},
+  program.steps = {{dequantize(ElementType::uint8, k, unit.sx, unit.x_zero_point), {0}, 3},
+                   {dequantize(ElementType::int8, k, unit.sw, unit.w_zero_point), {1}, 4},
+                   {dequantize(ElementType::int32, 1, unit.sb, 0), {2}, 5},
                    {sum, {3, 4, 5}, 6},
                    {quantize, {6}, 7}};
   program.outputs = {7};
@@ -269,7 +269,7 @@ TEST(GraphSets, HaveSeveralValuesWhereASumIsTooLong) {
 
 TEST(GraphSets, AreOpenWhereAFloatMayOverflow) {
   Program program;
-  program.values = {{Element::float32, {2}, {1e30, 2}}, {Element::float32, {2}}};
+  program.values = {{ElementType::float32, {2}, {1e30, 2}}, {ElementType::float32, {2}}};
   program.steps = {{Elementwise{.function = Function::mul, .index = {}}, {0, 0}, 1}};
   program.outputs = {1};
   const Bounds product = bounds_of(program, Tier::any_association)[1];
@@ -290,28 +290,28 @@ Interval of_dequantized(Dequantize what, double x, Tier tier) {
 
 TEST(GraphSets, HoldADifferenceOfInt32ThatWrapsAndOneThatWidens) {
   for (const Tier tier : kGraphTiers) {
-    const Interval y = of_dequantized(dequantize(Element::int32, 1, 0.5F, -1), 0x7FFFFFFF, tier);
+    const Interval y = of_dequantized(dequantize(ElementType::int32, 1, 0.5F, -1), 0x7FFFFFFF, tier);
     EXPECT_NEAR(y.hi, 0x1p30, 0x1p10);
     EXPECT_NEAR(y.lo, tier == Tier::exact ? 0x1p30 : -0x1p30, 0x1p10) << static_cast<int>(tier);
-    const Interval inside = of_dequantized(dequantize(Element::int32, 1, 0.5F, 1), 0x7FFFFFFF, tier);
+    const Interval inside = of_dequantized(dequantize(ElementType::int32, 1, 0.5F, 1), 0x7FFFFFFF, tier);
     EXPECT_GT(inside.lo, 0x1p29) << static_cast<int>(tier);
   }
 }
 
 TEST(GraphSets, AreOpenWhereADequantizedValueMayOverflow) {
   for (const Tier tier : kGraphTiers) {
-    EXPECT_TRUE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 7, tier).is_open());
-    EXPECT_FALSE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 1, tier).is_open());
+    EXPECT_TRUE(of_dequantized(dequantize(ElementType::int8, 1, 3.4e38F, 0), 7, tier).is_open());
+    EXPECT_FALSE(of_dequantized(dequantize(ElementType::int8, 1, 3.4e38F, 0), 1, tier).is_open());
     if (tier == Tier::exact) continue;
     // The difference alone overflows where rule D2 rounds it first.
-    Dequantize narrow = dequantize(Element::int32, 1, 0.0625F, 0);
-    narrow.node.scale_type = narrow.node.y_type = Element::float16;
+    Dequantize narrow = dequantize(ElementType::int32, 1, 0.0625F, 0);
+    narrow.node.scale_type = narrow.node.y_type = ElementType::float16;
     EXPECT_TRUE(of_dequantized(narrow, 70000, tier).is_open()) << static_cast<int>(tier);
   }
 }
 
 // Returns the bounds of y = operation(a, b) for one element of stated numbers.
-Interval of_two(decltype(Step::what) operation, Element type, double a, double b, Tier tier) {
+Interval of_two(decltype(Step::what) operation, ElementType type, double a, double b, Tier tier) {
   Program program;
   program.values = {{type, {1, 1}, {a}}, {type, {1, 1}, {b}}, {type, {1, 1}}};
   program.steps = {{std::move(operation), {0, 1}, 2}};
@@ -326,7 +326,7 @@ TEST(GraphSets, HoldProductsBelowTheSmallestNormalFloat16) {
   for (const Tier tier : {Tier::as_written, Tier::any_association}) {
     for (const decltype(Step::what)& operation :
          {decltype(Step::what)(WeightedSum{.taps = MatrixTaps{}}), decltype(Step::what)(Elementwise{Function::mul})}) {
-      const Interval y = of_two(operation, Element::float16, factor, factor, tier);
+      const Interval y = of_two(operation, ElementType::float16, factor, factor, tier);
       EXPECT_LE(y.lo, 0x1p-23) << static_cast<int>(tier);
       EXPECT_GE(y.hi, factor * factor) << static_cast<int>(tier);
     }
@@ -335,24 +335,25 @@ TEST(GraphSets, HoldProductsBelowTheSmallestNormalFloat16) {
 
 TEST(GraphSets, HoldZeroForWhatMayBeFlushed) {
   const Tier any = Tier::any_association;
-  EXPECT_EQ(of_dequantized(dequantize(Element::int8, 1, 1e-45F, 0), 7, any).lo, 0);
-  EXPECT_EQ(of_dequantized(dequantize(Element::int16, 1, 0x1p-130F, 0), 1024, any).lo, 0) << "the scale is subnormal";
-  EXPECT_EQ(of_dequantized(dequantize(Element::int8, 1, 0x1p-126F, 0), 1, any).lo, 0x1p-126);
-  EXPECT_EQ(of_two(Elementwise{Function::div}, Element::float32, 1, 0x1.fp127, any).lo, 0);
-  EXPECT_LE(of_two(Elementwise{Function::mul}, Element::float32, 0x1p-70, 0x1p-70, any).lo, 0);
-  EXPECT_LE(of_two(WeightedSum{.taps = MatrixTaps{}}, Element::float32, 0x1p-130, 2, any).lo, 0);
+  EXPECT_EQ(of_dequantized(dequantize(ElementType::int8, 1, 1e-45F, 0), 7, any).lo, 0);
+  EXPECT_EQ(of_dequantized(dequantize(ElementType::int16, 1, 0x1p-130F, 0), 1024, any).lo, 0)
+      << "the scale is subnormal";
+  EXPECT_EQ(of_dequantized(dequantize(ElementType::int8, 1, 0x1p-126F, 0), 1, any).lo, 0x1p-126);
+  EXPECT_EQ(of_two(Elementwise{Function::div}, ElementType::float32, 1, 0x1.fp127, any).lo, 0);
+  EXPECT_LE(of_two(Elementwise{Function::mul}, ElementType::float32, 0x1p-70, 0x1p-70, any).lo, 0);
+  EXPECT_LE(of_two(WeightedSum{.taps = MatrixTaps{}}, ElementType::float32, 0x1p-130, 2, any).lo, 0);
 }
 
 TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
   Program program;
-  program.values = {{Element::int16, {1}, {257}}, {Element::float32, {1}}, {Element::int16, {1}}};
+  program.values = {{ElementType::int16, {1}, {257}}, {ElementType::float32, {1}}, {ElementType::int16, {1}}};
   const Quantize quantize{{.layout = whole(1),
-                           .scale_type = Element::bfloat16,
-                           .y_type = Element::int16,
+                           .scale_type = ElementType::bfloat16,
+                           .y_type = ElementType::int16,
                            .version = 25,
                            .y_scale = {1},
                            .y_zero_point = {0}}};
-  program.steps = {{dequantize(Element::int16, 1, 1, 0), {0}, 1}, {quantize, {1}, 2}};
+  program.steps = {{dequantize(ElementType::int16, 1, 1, 0), {0}, 1}, {quantize, {1}, 2}};
   program.outputs = {2};
   program.may_be_exact = true;
   const Ends y = ends_of(program, Tier::any_association);
@@ -361,16 +362,16 @@ TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
 }
 
 TEST(GraphSets, HoldADifferenceOfFloat8ThatIsRounded) {
-  Dequantize what = dequantize(Element::float8e5m2, 1, 1, 0);
+  Dequantize what = dequantize(ElementType::float8e5m2, 1, 1, 0);
   what.node.x_zero_point = {0x1p-16};
-  what.node.scale_type = what.node.y_type = Element::float16;
+  what.node.scale_type = what.node.y_type = ElementType::float16;
   for (const Tier tier : {Tier::as_written, Tier::any_association}) {
     EXPECT_GE(of_dequantized(what, 1, tier).hi, 1) << "1 - 2^-16 is no float16";
   }
 }
 
 TEST(GraphSets, AreOpenBehindAZeroPointThatIsNoNumber) {
-  Dequantize what = dequantize(Element::float8e4m3fn, 1, 1, 0);
+  Dequantize what = dequantize(ElementType::float8e4m3fn, 1, 1, 0);
   what.node.x_zero_point = {std::nan("")};
   for (const Tier tier : kGraphTiers) EXPECT_TRUE(of_dequantized(what, 1, tier).is_open());
 }
@@ -378,9 +379,9 @@ TEST(GraphSets, AreOpenBehindAZeroPointThatIsNoNumber) {
 TEST(GraphSets, AreOpenWhereASumMayOverflowByItsRoundings) {
   // The largest float32: as written, the node's own roundings may take the product beyond it.
   for (const Tier tier : {Tier::as_written, Tier::any_association}) {
-    const Interval y = of_two(WeightedSum{.taps = MatrixTaps{}}, Element::float32, 0x1.fffffep127, 0x1.8p0, tier);
+    const Interval y = of_two(WeightedSum{.taps = MatrixTaps{}}, ElementType::float32, 0x1.fffffep127, 0x1.8p0, tier);
     EXPECT_TRUE(y.is_open());
-    const Interval close = of_two(WeightedSum{.taps = MatrixTaps{.k = 1}, .alpha = 0.999999999}, Element::float32,
+    const Interval close = of_two(WeightedSum{.taps = MatrixTaps{.k = 1}, .alpha = 0.999999999}, ElementType::float32,
                                   0x1.fffffep127, 1, tier);
     EXPECT_TRUE(close.is_open()) << static_cast<int>(tier);
   }

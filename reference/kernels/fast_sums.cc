@@ -28,14 +28,14 @@ std::int64_t filled_up(std::int64_t depth) {
 }
 
 // The type is a template argument so that the loop has no branch on it.
-template <Integer8 type>
+template <ElementType type>
 void subtract(std::span<const std::byte> bytes, std::int32_t zero_point, std::int16_t* out) {
   for (const std::byte byte : bytes) *out++ = static_cast<std::int16_t>(load8(type, byte) - zero_point);
 }
 
-void subtract(Integer8 type, std::span<const std::byte> bytes, std::int32_t zero_point, std::int16_t* out) {
-  type == Integer8::int8 ? subtract<Integer8::int8>(bytes, zero_point, out)
-                         : subtract<Integer8::uint8>(bytes, zero_point, out);
+void subtract(ElementType type, std::span<const std::byte> bytes, std::int32_t zero_point, std::int16_t* out) {
+  type == ElementType::int8 ? subtract<ElementType::int8>(bytes, zero_point, out)
+                            : subtract<ElementType::uint8>(bytes, zero_point, out);
 }
 
 // The operands less their zero points, in [-255, 255], and the bias.

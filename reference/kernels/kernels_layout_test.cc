@@ -92,10 +92,10 @@ TEST_P(KernelSetLayouts, ChannelsLastEqualsTheReference) {
 // Layers whose windows reach into the padding, deep enough for kernels to leave those taps out.
 ConvolutionOperands padded_operands(Random& random) {
   ConvolutionOperands o;
-  o.x_type = random.pick({Integer8::uint8, Integer8::int8});
-  o.w_type = random.pick({Integer8::uint8, Integer8::int8});
+  o.x_type = random.pick({ElementType::uint8, ElementType::int8});
+  o.w_type = random.pick({ElementType::uint8, ElementType::int8});
   // In half of the cases, x is packed to 0 in the padding, which kernels may skip.
-  const std::int32_t zero = o.x_type == Integer8::int8 ? random.pick({-128, 0}) : 0;
+  const std::int32_t zero = o.x_type == ElementType::int8 ? random.pick({-128, 0}) : 0;
   o.x_zero_point = random.one_in(4) ? 5 : zero;
   ConvolutionGeometry& g = o.geometry;
   g = {.batch = 1,
@@ -113,7 +113,7 @@ ConvolutionOperands padded_operands(Random& random) {
                            .output = 0};
     g.axes.push_back(testing::with_output(axis));
   }
-  const std::int32_t w_zero_point = random.one_in(4) ? 3 : o.w_type == Integer8::uint8 ? 128 : 0;
+  const std::int32_t w_zero_point = random.one_in(4) ? 3 : o.w_type == ElementType::uint8 ? 128 : 0;
   o.w_zero_point.assign(static_cast<std::size_t>(g.output_channels), w_zero_point);
   return o;
 }
@@ -145,7 +145,7 @@ TEST_P(KernelSetStreams, LargeDequantizeLinearEqualsTheReference) {
   constexpr std::size_t kMargin = 64;
   Random random(10'000'000);
   const auto x = testing::random_bytes(random, kElements, 0);
-  for (const Element type : {Element::uint8, Element::int8}) {
+  for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
     DequantizeLinear node;
     node.layout = {.outer = 1, .channels = 1, .inner = kElements};
     node.x_type = type;

@@ -237,13 +237,13 @@ TEST_P(KernelSets, EqualTheReferenceBeyondEveryBlockSize) {
 // The largest products, deep enough to leave 32 bits: sums wrap, they do not saturate (rule C17).
 TEST_P(KernelSets, WrapSumsAsTheReferenceDoes) {
   struct Extreme {
-    Integer8 x_type, w_type;
+    ElementType x_type, w_type;
     std::int32_t x, x_zero_point, w, w_zero_point;
   };
-  for (const Extreme& e : {Extreme{Integer8::uint8, Integer8::uint8, 255, 0, 255, 0},
-                           Extreme{Integer8::uint8, Integer8::int8, 255, 0, -128, 127},
-                           Extreme{Integer8::int8, Integer8::int8, -128, 127, -128, 127},
-                           Extreme{Integer8::int8, Integer8::uint8, 127, -128, 0, 255}}) {
+  for (const Extreme& e : {Extreme{ElementType::uint8, ElementType::uint8, 255, 0, 255, 0},
+                           Extreme{ElementType::uint8, ElementType::int8, 255, 0, -128, 127},
+                           Extreme{ElementType::int8, ElementType::int8, -128, 127, -128, 127},
+                           Extreme{ElementType::int8, ElementType::uint8, 127, -128, 0, 255}}) {
     ConvolutionOperands o = plain_operands(33030, 2, 9, 1);
     o.x_type = e.x_type;
     o.w_type = e.w_type;
@@ -347,8 +347,8 @@ float random_float(Random& random, float scale) {
 QuantizeLinear random_quantize_linear(Random& random) {
   QuantizeLinear node;
   node.layout = random_layout(random);
-  node.x_type = random.one_in(3) ? Element::int32 : Element::float32;
-  node.y_type = random.one_in(2) ? Element::uint8 : Element::int8;
+  node.x_type = random.one_in(3) ? ElementType::int32 : ElementType::float32;
+  node.y_type = random.one_in(2) ? ElementType::uint8 : ElementType::int8;
   const IntegerRange range = range_of(node.y_type);
   for (std::int64_t c = 0; c < node.layout.channels; ++c) {
     const auto ordinary = static_cast<float>(random.between(1, 1000)) / 256;
@@ -365,7 +365,7 @@ std::vector<std::byte> random_x(Random& random, const QuantizeLinear& node) {
     const auto channel = static_cast<std::int64_t>(i) / node.layout.inner % node.layout.channels;
     auto bits = std::bit_cast<std::uint32_t>(
         random_float(random, static_cast<float>(node.y_scale[static_cast<std::size_t>(channel)])));
-    if (node.x_type == Element::int32) {
+    if (node.x_type == ElementType::int32) {
       bits = static_cast<std::uint32_t>(random.one_in(4) ? random.bits()
                                                          : static_cast<std::uint64_t>(random.between(-2000, 2000)));
     }
@@ -388,16 +388,16 @@ TEST_P(KernelSets, EqualTheReferenceOnRandomQuantizeLinear) {
 DequantizeLinear random_dequantize_linear(Random& random) {
   DequantizeLinear node;
   node.layout = random_layout(random);
-  node.x_type = random.pick({Element::uint8, Element::int8, Element::int32});
+  node.x_type = random.pick({ElementType::uint8, ElementType::int8, ElementType::int32});
   for (std::int64_t c = 0; c < node.layout.channels; ++c) {
     // Any bits: zero, subnormal, infinite and NaN scales follow IEEE arithmetic too (rule D6).
     const auto any = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
     const auto special = std::bit_cast<float>(random.pick({0U, 0x80000000U, 1U, 0x7F800000U, 0x7FC00000U}));
     node.x_scale.push_back(random.one_in(8) ? special : any);
     const auto zero_point = static_cast<std::int32_t>(random.between(0, 127));
-    node.x_zero_point.push_back(node.x_type == Element::int32   ? 0
-                                : node.x_type == Element::uint8 ? 2 * zero_point
-                                                                : zero_point - 64);
+    node.x_zero_point.push_back(node.x_type == ElementType::int32   ? 0
+                                : node.x_type == ElementType::uint8 ? 2 * zero_point
+                                                                    : zero_point - 64);
   }
   return node;
 }
@@ -408,17 +408,19 @@ TEST_P(KernelSets, EqualTheReferenceOnRandomDequantizeLinear) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 3'000'000);
     const DequantizeLinear node = random_dequantize_linear(random);
-    const std::int64_t size = node.x_type == Element::int32 ? 4 : 1;
+    const std::int64_t size = node.x_type == ElementType::int32 ? 4 : 1;
     const auto x = testing::random_bytes(random, size * node.layout.elements(), 0);
     ASSERT_NO_FATAL_FAILURE(check_linear(i, node, x, random.one_in(2), GetParam().dequantize_linear));
   }
 }
 
-constexpr Element kDataTypes[] = {
-    Element::uint8,          Element::int8,       Element::uint16,         Element::int16, Element::float8e4m3fn,
-    Element::float8e4m3fnuz, Element::float8e5m2, Element::float8e5m2fnuz, Element::uint4, Element::int4,
-    Element::float4e2m1,     Element::uint2,      Element::int2,           Element::int32};
-constexpr Element kRealTypes[] = {Element::float32, Element::float16, Element::bfloat16, Element::int32};
+constexpr ElementType kDataTypes[] = {ElementType::uint8,      ElementType::int8,           ElementType::uint16,
+                                      ElementType::int16,      ElementType::float8e4m3fn,   ElementType::float8e4m3fnuz,
+                                      ElementType::float8e5m2, ElementType::float8e5m2fnuz, ElementType::uint4,
+                                      ElementType::int4,       ElementType::float4e2m1,     ElementType::uint2,
+                                      ElementType::int2,       ElementType::int32};
+constexpr ElementType kRealTypes[] = {ElementType::float32, ElementType::float16, ElementType::bfloat16,
+                                      ElementType::int32};
 
 QuantizationLayout random_blocked_layout(Random& random) {
   QuantizationLayout layout = random_layout(random);
@@ -426,7 +428,7 @@ QuantizationLayout random_blocked_layout(Random& random) {
   return layout;
 }
 
-std::vector<std::byte> random_elements(Random& random, const QuantizationLayout& layout, Element type) {
+std::vector<std::byte> random_elements(Random& random, const QuantizationLayout& layout, ElementType type) {
   return testing::random_bytes(random, bytes_for(layout.elements(), bits_of(type)), 0);
 }
 
@@ -441,7 +443,7 @@ TEST_P(KernelSets, QuantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
     node.layout = random_blocked_layout(random);
     node.x_type = kRealTypes[random.between(0, 3)];
     node.scale_type = kRealTypes[random.between(0, 2)];
-    node.precision = random.one_in(4) ? kRealTypes[random.between(0, 2)] : Element::none;
+    node.precision = random.one_in(4) ? kRealTypes[random.between(0, 2)] : ElementType::undefined;
     node.y_type = kDataTypes[random.between(0, 12)];
     node.version = static_cast<int>(random.pick({10, 19, 23, 25}));
     for (std::int64_t p = 0; p < node.layout.parameters(); ++p) {
@@ -465,7 +467,7 @@ TEST_P(KernelSets, DequantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
     node.scale_type = kRealTypes[random.between(0, 2)];
     node.y_type = kRealTypes[random.between(0, 2)];
     node.version = static_cast<int>(random.pick({10, 19, 23, 25}));
-    const bool has_zero_point = is_integer(node.x_type) && node.x_type != Element::int32;
+    const bool has_zero_point = is_integer(node.x_type) && node.x_type != ElementType::int32;
     for (std::int64_t p = 0; p < node.layout.parameters(); ++p) {
       node.x_scale.push_back(static_cast<double>(random.between(1, 255)) / 64);
       node.x_zero_point.push_back(has_zero_point ? range_of(node.x_type).lo : 0);
@@ -483,8 +485,8 @@ TEST_P(KernelSetCoverage, ThePlainTypesAreNotDeclined) {
   QuantizeLinear quantize;
   quantize.y_scale = {1};
   quantize.y_zero_point = {0};
-  for (const Element x : {Element::float32, Element::int32}) {
-    for (const Element y : {Element::uint8, Element::int8}) {
+  for (const ElementType x : {ElementType::float32, ElementType::int32}) {
+    for (const ElementType y : {ElementType::uint8, ElementType::int8}) {
       quantize.x_type = x;
       quantize.y_type = y;
       EXPECT_NE(GetParam().quantize_linear(quantize), nullptr);
@@ -493,7 +495,7 @@ TEST_P(KernelSetCoverage, ThePlainTypesAreNotDeclined) {
   DequantizeLinear dequantize;
   dequantize.x_scale = {1};
   dequantize.x_zero_point = {0};
-  for (const Element x : {Element::uint8, Element::int8, Element::int32}) {
+  for (const ElementType x : {ElementType::uint8, ElementType::int8, ElementType::int32}) {
     dequantize.x_type = x;
     EXPECT_NE(GetParam().dequantize_linear(dequantize), nullptr);
   }

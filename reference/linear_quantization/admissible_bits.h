@@ -25,7 +25,7 @@ class AdmissibleBits {
   /// More than the arithmetics that any rule allows, twice: either neighbour of a tie.
   static constexpr std::size_t kCapacity = 16;
 
-  explicit AdmissibleBits(Element type) : type_(type) {}
+  explicit AdmissibleBits(ElementType type) : type_(type) {}
 
   /// Adds a pattern. `rule` is what allows it; it counts when the pattern is not the first one.
   void admit(std::uint64_t bits, const char* rule) {
@@ -61,7 +61,7 @@ class AdmissibleBits {
   /// The listed patterns; the first is the answer of the scalar reference.
   [[nodiscard]] std::span<const std::uint32_t> members() const& { return {members_.data(), count_}; }
   void members() const&& = delete;  // the list would outlive its elements
-  [[nodiscard]] Element type() const { return type_; }
+  [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] bool any_value() const { return any_value_; }      ///< every pattern of the type
   [[nodiscard]] bool any_nan() const { return any_nan_; }          ///< NaN with any payload and sign
   [[nodiscard]] bool either_zero() const { return either_zero_; }  ///< +0 and -0
@@ -78,7 +78,7 @@ class AdmissibleBits {
     if (!is_open()) rule_ = rule;
   }
 
-  Element type_;
+  ElementType type_;
   std::array<std::uint32_t, kCapacity> members_{};
   std::size_t count_ = 0;
   bool any_value_ = false;

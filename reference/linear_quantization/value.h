@@ -12,7 +12,7 @@
 namespace qconform::reference {
 
 /// The value of a pattern, exactly; NaN and infinities as they are.
-[[nodiscard]] inline double value_of(Element type, std::uint64_t bits) {
+[[nodiscard]] inline double value_of(ElementType type, std::uint64_t bits) {
   if (!is_integer(type)) return decode(float_format(type), bits);
   const int width = bits_of(type);
   const auto raw = static_cast<std::int64_t>(bits);
@@ -20,7 +20,7 @@ namespace qconform::reference {
   return static_cast<double>(negative ? raw - (std::int64_t{1} << width) : raw);
 }
 
-[[nodiscard]] inline double value_at(Element type, std::span<const std::byte> bytes, std::int64_t index) {
+[[nodiscard]] inline double value_at(ElementType type, std::span<const std::byte> bytes, std::int64_t index) {
   return value_of(type, load_bits(bytes, bits_of(type), index));
 }
 

@@ -459,7 +459,7 @@ void check_bulk(std::uint64_t seed) {
     });
     ASSERT_EQ(count, static_cast<std::size_t>(std::count(visited.begin(), visited.end(), true)));
     visits += count;
-    const Integer8 type = e.parameters.y_range.lo < 0 ? Integer8::int8 : Integer8::uint8;
+    const ElementType type = e.parameters.y_range.lo < 0 ? ElementType::int8 : ElementType::uint8;
     for (std::size_t j = 0; j < length; ++j) {
       if (visited[j]) continue;
       ASSERT_EQ(load8(type, got[j]), requantize(RoundingProfile::correctly_rounded, sums[j], e.parameters));

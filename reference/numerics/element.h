@@ -1,47 +1,30 @@
-// Element types of the reference, and the two 8-bit types that x, w and y of the quantized operators take.
+// Element types of tensors by their ONNX numbers (TensorProto.DataType), so that an ONNX library that is older than a
+// type does not prevent reading it; and the two 8-bit types that x, w and y of the quantized operators take.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace qconform::reference {
+namespace qconform {
 
-enum class Integer8 : std::uint8_t { uint8, int8 };
-
-/// Smallest and largest value of an integer type, both included.
-struct IntegerRange {
-  std::int32_t lo;
-  std::int32_t hi;
-};
-
-[[nodiscard]] constexpr IntegerRange range_of(Integer8 type) {
-  return type == Integer8::uint8 ? IntegerRange{0, 255} : IntegerRange{-128, 127};
-}
-
-/// The value that one stored byte has in `type`.
-[[nodiscard]] constexpr std::int32_t load8(Integer8 type, std::byte byte) {
-  const auto raw = std::to_integer<std::int32_t>(byte);
-  return type == Integer8::int8 && raw >= 128 ? raw - 256 : raw;
-}
-
-/// The byte that stores `value`, which must lie in range_of(type); the low eight bits are kept.
-[[nodiscard]] constexpr std::byte store8(std::int32_t value) {
-  return static_cast<std::byte>(static_cast<std::uint32_t>(value) & 0xFFU);
-}
-
-// The element types of tensors that QuantizeLinear and DequantizeLinear take and return.
-
-/// The values are ONNX's numbers (TensorProto.DataType); `none` is ONNX's UNDEFINED.
-enum class Element : std::uint8_t {
-  none = 0,
+/// The value is ONNX's number. A file may hold a number that is not listed here; bits_of() is 0 then.
+enum class ElementType : std::int32_t {
+  undefined = 0,
   float32 = 1,
   uint8 = 2,
   int8 = 3,
   uint16 = 4,
   int16 = 5,
   int32 = 6,
+  int64 = 7,
+  string = 8,
+  boolean = 9,
   float16 = 10,
   float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  complex64 = 14,
+  complex128 = 15,
   bfloat16 = 16,
   float8e4m3fn = 17,
   float8e4m3fnuz = 18,
@@ -55,58 +38,86 @@ enum class Element : std::uint8_t {
   int2 = 26,
 };
 
-/// Storage size of one element: 2 to 64; 0 for `none`.
-[[nodiscard]] constexpr int bits_of(Element type) {
+/// Storage size of one element: 2, 4, 8, 16, 32, 64 or 128; 0 for strings and unknown types.
+[[nodiscard]] constexpr int bits_of(ElementType type) {
   switch (type) {
-    case Element::uint2:
-    case Element::int2: return 2;
-    case Element::uint4:
-    case Element::int4:
-    case Element::float4e2m1: return 4;
-    case Element::uint8:
-    case Element::int8:
-    case Element::float8e4m3fn:
-    case Element::float8e4m3fnuz:
-    case Element::float8e5m2:
-    case Element::float8e5m2fnuz:
-    case Element::float8e8m0: return 8;
-    case Element::uint16:
-    case Element::int16:
-    case Element::float16:
-    case Element::bfloat16: return 16;
-    case Element::float32:
-    case Element::int32: return 32;
-    case Element::float64: return 64;
-    case Element::none: break;
+    case ElementType::uint2:
+    case ElementType::int2: return 2;
+    case ElementType::uint4:
+    case ElementType::int4:
+    case ElementType::float4e2m1: return 4;
+    case ElementType::uint8:
+    case ElementType::int8:
+    case ElementType::boolean:
+    case ElementType::float8e4m3fn:
+    case ElementType::float8e4m3fnuz:
+    case ElementType::float8e5m2:
+    case ElementType::float8e5m2fnuz:
+    case ElementType::float8e8m0: return 8;
+    case ElementType::uint16:
+    case ElementType::int16:
+    case ElementType::float16:
+    case ElementType::bfloat16: return 16;
+    case ElementType::float32:
+    case ElementType::int32:
+    case ElementType::uint32: return 32;
+    case ElementType::float64:
+    case ElementType::int64:
+    case ElementType::uint64:
+    case ElementType::complex64: return 64;
+    case ElementType::complex128: return 128;
+    case ElementType::undefined:
+    case ElementType::string: break;
   }
   return 0;
 }
 
-[[nodiscard]] constexpr bool is_signed_integer(Element type) {
-  return type == Element::int2 || type == Element::int4 || type == Element::int8 || type == Element::int16 ||
-         type == Element::int32;
+[[nodiscard]] constexpr bool is_signed_integer(ElementType type) {
+  return type == ElementType::int2 || type == ElementType::int4 || type == ElementType::int8 ||
+         type == ElementType::int16 || type == ElementType::int32 || type == ElementType::int64;
 }
 
-[[nodiscard]] constexpr bool is_unsigned_integer(Element type) {
-  return type == Element::uint2 || type == Element::uint4 || type == Element::uint8 || type == Element::uint16;
+[[nodiscard]] constexpr bool is_unsigned_integer(ElementType type) {
+  return type == ElementType::uint2 || type == ElementType::uint4 || type == ElementType::uint8 ||
+         type == ElementType::uint16 || type == ElementType::uint32 || type == ElementType::uint64;
 }
 
-[[nodiscard]] constexpr bool is_integer(Element type) {
+[[nodiscard]] constexpr bool is_integer(ElementType type) {
   return is_signed_integer(type) || is_unsigned_integer(type);
 }
 
 /// Floats of 8 bits that hold data; float8e8m0 holds scales only and is not one of them.
-[[nodiscard]] constexpr bool is_float8(Element type) {
-  return type == Element::float8e4m3fn || type == Element::float8e4m3fnuz || type == Element::float8e5m2 ||
-         type == Element::float8e5m2fnuz;
+[[nodiscard]] constexpr bool is_float8(ElementType type) {
+  return type == ElementType::float8e4m3fn || type == ElementType::float8e4m3fnuz || type == ElementType::float8e5m2 ||
+         type == ElementType::float8e5m2fnuz;
 }
 
-/// `type` is an integer.
-[[nodiscard]] constexpr IntegerRange range_of(Element type) {
+namespace reference {
+
+/// Smallest and largest value of an integer type, both included.
+struct IntegerRange {
+  std::int32_t lo;
+  std::int32_t hi;
+};
+
+/// `type` is int32 or a narrower integer other than uint32.
+[[nodiscard]] constexpr IntegerRange range_of(ElementType type) {
   const int bits = bits_of(type);
   if (is_unsigned_integer(type)) return {0, static_cast<std::int32_t>((std::int64_t{1} << bits) - 1)};
   const std::int64_t half = std::int64_t{1} << (bits - 1);
   return {static_cast<std::int32_t>(-half), static_cast<std::int32_t>(half - 1)};
 }
 
-}  // namespace qconform::reference
+/// The value that one stored byte has in `type`, uint8 or int8.
+[[nodiscard]] constexpr std::int32_t load8(ElementType type, std::byte byte) {
+  const auto raw = std::to_integer<std::int32_t>(byte);
+  return type == ElementType::int8 && raw >= 128 ? raw - 256 : raw;
+}
+
+/// The byte that stores `value`, which must lie in range_of(type); the low eight bits are kept.
+[[nodiscard]] constexpr std::byte store8(std::int32_t value) {
+  return static_cast<std::byte>(static_cast<std::uint32_t>(value) & 0xFFU);
+}
+
+}  // namespace reference
+}  // namespace qconform

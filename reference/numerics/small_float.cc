@@ -49,17 +49,17 @@ std::uint64_t encode_power_of_two(const FloatFormat& format, const Ratio& value,
 
 }  // namespace
 
-const FloatFormat& float_format(Element type) {
+const FloatFormat& float_format(ElementType type) {
   switch (type) {
-    case Element::float64: return kFloat64;
-    case Element::float16: return kFloat16;
-    case Element::bfloat16: return kBfloat16;
-    case Element::float8e4m3fn: return kFloat8e4m3fn;
-    case Element::float8e4m3fnuz: return kFloat8e4m3fnuz;
-    case Element::float8e5m2: return kFloat8e5m2;
-    case Element::float8e5m2fnuz: return kFloat8e5m2fnuz;
-    case Element::float4e2m1: return kFloat4e2m1;
-    case Element::float8e8m0: return kFloat8e8m0;
+    case ElementType::float64: return kFloat64;
+    case ElementType::float16: return kFloat16;
+    case ElementType::bfloat16: return kBfloat16;
+    case ElementType::float8e4m3fn: return kFloat8e4m3fn;
+    case ElementType::float8e4m3fnuz: return kFloat8e4m3fnuz;
+    case ElementType::float8e5m2: return kFloat8e5m2;
+    case ElementType::float8e5m2fnuz: return kFloat8e5m2fnuz;
+    case ElementType::float4e2m1: return kFloat4e2m1;
+    case ElementType::float8e8m0: return kFloat8e8m0;
     default: return kFloat32;
   }
 }

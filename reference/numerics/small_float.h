@@ -49,7 +49,7 @@ struct FloatFormat {
 };
 
 /// `type` is a floating-point type.
-[[nodiscard]] const FloatFormat& float_format(Element type);
+[[nodiscard]] const FloatFormat& float_format(ElementType type);
 
 /// Says what becomes of numbers beyond the largest one, and of infinities.
 enum class Overflow : std::uint8_t {

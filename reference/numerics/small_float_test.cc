@@ -110,7 +110,7 @@ TEST(SmallFloat, NeighboursOfEveryMidpointRoundToNearestEven) {
 }
 
 TEST(SmallFloat, EveryFloat16GoesToEveryFormatOfEightBitsOrFewer) {
-  const FloatFormat& float16 = float_format(Element::float16);
+  const FloatFormat& float16 = float_format(ElementType::float16);
   for (const FormatFacts* format : formats_with_sign()) {
     if (bits_of(format->type) > 8) continue;
     const NumberLine line(*format);
@@ -160,8 +160,8 @@ TEST(SmallFloat, QuotientsAndProductsAreRoundedOnce) {
 
 TEST(SmallFloat, Float32AndFloat64AreTheHardwares) {
   oracle::Random random(61);
-  const FloatFormat& float32 = float_format(Element::float32);
-  const FloatFormat& float64 = float_format(Element::float64);
+  const FloatFormat& float32 = float_format(ElementType::float32);
+  const FloatFormat& float64 = float_format(ElementType::float64);
   for (int i = 0; i < testing::scaled(200'000); ++i) {
     const float a = random.any_float();
     const float b = random.any_float();
@@ -177,7 +177,7 @@ TEST(SmallFloat, Float32AndFloat64AreTheHardwares) {
 }
 
 TEST(SmallFloat, PowersOfTwoTakeTheNearestAndTheLargerOfTwo) {
-  const FloatFormat& f = float_format(Element::float8e8m0);
+  const FloatFormat& f = float_format(ElementType::float8e8m0);
   for (int exponent = -127; exponent <= 127; ++exponent) {
     const double power = std::ldexp(1.0, exponent);
     const auto code = static_cast<std::uint64_t>(exponent + 127);

@@ -49,7 +49,7 @@ class Evaluation {
 
   void compute(const Quantize& what) {
     const auto& node = what.node;
-    if (!reference::is_integer(node.y_type)) return;
+    if (!is_integer(node.y_type)) return;
     const auto range = reference::range_of(node.y_type);
     for (std::size_t i = 0; i < y_.size(); ++i) {
       const std::size_t at = node.layout.parameter_of(static_cast<std::int64_t>(i));

@@ -78,8 +78,8 @@ ConvolutionGeometry random_geometry(Random& random) {
 }
 
 void draw_parameters(Random& random, ConvolutionOperands& o) {
-  o.x_type = random.one_in(2) ? Integer8::uint8 : Integer8::int8;
-  o.w_type = random.one_in(2) ? Integer8::uint8 : Integer8::int8;
+  o.x_type = random.one_in(2) ? ElementType::uint8 : ElementType::int8;
+  o.w_type = random.one_in(2) ? ElementType::uint8 : ElementType::int8;
   const IntegerRange x_range = range_of(o.x_type);
   const IntegerRange w_range = range_of(o.w_type);
   o.x_zero_point = static_cast<std::int32_t>(random.between(x_range.lo, x_range.hi));

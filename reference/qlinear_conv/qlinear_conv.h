@@ -14,7 +14,7 @@ namespace qconform::reference {
 /// Everything but the data of x and w. Scales are finite, y_scale is not zero.
 struct QLinearConv {
   ConvolutionOperands operands;
-  Integer8 y_type = Integer8::uint8;
+  ElementType y_type = ElementType::uint8;
   float x_scale = 1;
   std::vector<float> w_scale;  ///< one per output channel
   float y_scale = 1;

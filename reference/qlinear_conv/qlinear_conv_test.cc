@@ -20,15 +20,15 @@ std::int32_t modulo(std::int64_t value) {
 QLinearConv random_node(oracle::Random& random, const ConvolutionOperands& operands) {
   QLinearConv node;
   node.operands = operands;
-  node.y_type = random.one_in(2) ? Integer8::uint8 : Integer8::int8;
+  node.y_type = random.one_in(2) ? ElementType::uint8 : ElementType::int8;
   const bool biased = !operands.bias.empty();
   node.x_scale = random.positive_float(-6, 0);
   for (std::int64_t m = 0; m < operands.geometry.output_channels; ++m)
     node.w_scale.push_back(random.positive_float(-6, 0));
   // A bias may have any 32 bits: without a matching y scale every output would be saturated.
   node.y_scale = biased ? random.positive_float(14, 18) : random.positive_float(-2, 4);
-  node.y_zero_point = node.y_type == Integer8::uint8 ? static_cast<std::int32_t>(random.between(0, 255))
-                                                     : static_cast<std::int32_t>(random.between(-128, 127));
+  node.y_zero_point = node.y_type == ElementType::uint8 ? static_cast<std::int32_t>(random.between(0, 255))
+                                                        : static_cast<std::int32_t>(random.between(-128, 127));
   return node;
 }
 
@@ -48,7 +48,7 @@ void expect_equal(const QLinearConv& node, const oracle::RandomConvolution& c, R
                   ElementOracle expected_of, Coverage& coverage) {
   const std::size_t channels = node.w_scale.size();
   const std::size_t per_channel = c.expected.values.size() / channels / static_cast<std::size_t>(c.expected.shape[0]);
-  const long lo = node.y_type == Integer8::uint8 ? 0 : -128;
+  const long lo = node.y_type == ElementType::uint8 ? 0 : -128;
   std::vector<std::byte> y(c.expected.values.size());
   qlinear_conv(node, profile, c.x, c.w, y);
   for (std::size_t i = 0; i < y.size(); ++i) {

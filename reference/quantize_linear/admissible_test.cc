@@ -28,22 +28,22 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One way to divide: operands rounded to a type (none: exact), then the quotient rounded to a type.
 struct Way {
-  Element operands;
-  Element quotient;
+  ElementType operands;
+  ElementType quotient;
 };
 
-constexpr auto kNone = Element::none;
-constexpr auto kF32 = Element::float32;
-constexpr auto kF16 = Element::float16;
-constexpr auto kBf16 = Element::bfloat16;
-constexpr auto kF64 = Element::float64;
-constexpr auto kInt32 = Element::int32;
-constexpr auto kE8m0 = Element::float8e8m0;
+constexpr auto kNone = ElementType::undefined;
+constexpr auto kF32 = ElementType::float32;
+constexpr auto kF16 = ElementType::float16;
+constexpr auto kBf16 = ElementType::bfloat16;
+constexpr auto kF64 = ElementType::float64;
+constexpr auto kInt32 = ElementType::int32;
+constexpr auto kE8m0 = ElementType::float8e8m0;
 
 struct Arithmetic {
   const char* what;
   int version;
-  Element x, scale, precision;
+  ElementType x, scale, precision;
   std::vector<Way> ways;  // the first is the reference's
   const char* rule;
 };
@@ -86,11 +86,11 @@ const std::vector<Arithmetic>& arithmetics() {
   return all;
 }
 
-constexpr Element kIntegers[] = {Element::uint2, Element::int2, Element::uint4,  Element::int4,
-                                 Element::uint8, Element::int8, Element::uint16, Element::int16};
+constexpr ElementType kIntegers[] = {ElementType::uint2, ElementType::int2, ElementType::uint4,  ElementType::int4,
+                                     ElementType::uint8, ElementType::int8, ElementType::uint16, ElementType::int16};
 
 // The nearest value of a type, as its pattern.
-std::uint64_t pattern_of(Element type, double value) {
+std::uint64_t pattern_of(ElementType type, double value) {
   if (type == kInt32) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
   return encode(float_format(type), value, Overflow::saturate);
 }
@@ -121,11 +121,11 @@ mpz_class quantized(const mpq_class& quotient, std::int32_t zero_point, IntegerR
   return std::clamp<mpz_class>(value, range.lo, range.hi);
 }
 
-std::uint64_t stored(const mpz_class& value, Element type) {
+std::uint64_t stored(const mpz_class& value, ElementType type) {
   return static_cast<std::uint64_t>(value.get_si()) & ((std::uint64_t{1} << bits_of(type)) - 1);
 }
 
-QuantizeLinear node_of(const Arithmetic& a, Element y_type, double scale, std::int32_t zero_point) {
+QuantizeLinear node_of(const Arithmetic& a, ElementType y_type, double scale, std::int32_t zero_point) {
   QuantizeLinear node;
   node.x_type = a.x;
   node.scale_type = a.scale;
@@ -147,7 +147,7 @@ TEST(AdmissibleQuantize, IsWhatTheRulesList) {
   for (const Arithmetic& a : arithmetics()) {
     int open = 0;
     for (int i = 0; i < count; ++i) {
-      const Element y_type = kIntegers[static_cast<std::size_t>(random.between(0, 7))];
+      const ElementType y_type = kIntegers[static_cast<std::size_t>(random.between(0, 7))];
       const IntegerRange range = range_of(y_type);
       const auto zero_point = static_cast<std::int32_t>(random.between(range.lo, range.hi));
       const double scale = random_scale(random, a);
@@ -203,7 +203,7 @@ TEST(AdmissibleQuantize, FloatOutputsAreTheNearestNumbers) {
 
 const Arithmetic kPlain{"", 23, kF32, kF32, kNone, {}, ""};
 
-AdmissibleBits set_for(double x, double scale, Element y_type, int version, Wording wording = Wording::onnx,
+AdmissibleBits set_for(double x, double scale, ElementType y_type, int version, Wording wording = Wording::onnx,
                        bool saturate = true, std::int32_t zero_point = 0) {
   QuantizeLinear node = node_of(kPlain, y_type, scale, zero_point);
   node.version = version;
@@ -212,60 +212,62 @@ AdmissibleBits set_for(double x, double scale, Element y_type, int version, Word
 }
 
 TEST(AdmissibleQuantize, NanGivesAnyIntegerAndNanForFloat8) {
-  const AdmissibleBits integer = set_for(std::nan(""), 1, Element::int8, 23);
+  const AdmissibleBits integer = set_for(std::nan(""), 1, ElementType::int8, 23);
   EXPECT_TRUE(integer.any_value());
   EXPECT_STREQ(integer.rule(), "Q5");
-  const AdmissibleBits float8 = set_for(std::nan(""), 1, Element::float8e5m2, 23);
+  const AdmissibleBits float8 = set_for(std::nan(""), 1, ElementType::float8e5m2, 23);
   for (const std::uint64_t nan : {0x7DU, 0x7EU, 0x7FU, 0xFDU, 0xFEU, 0xFFU}) EXPECT_TRUE(float8.contains(nan));
   for (const std::uint64_t number : {0U, 0x7BU, 0x7CU, 0xFCU}) EXPECT_FALSE(float8.contains(number));
-  EXPECT_TRUE(set_for(std::nan(""), 1, Element::float4e2m1, 23).any_value()) << "it has no NaN";
-  EXPECT_TRUE(set_for(1, 0, Element::uint8, 23).any_value()) << "C21";
+  EXPECT_TRUE(set_for(std::nan(""), 1, ElementType::float4e2m1, 23).any_value()) << "it has no NaN";
+  EXPECT_TRUE(set_for(1, 0, ElementType::uint8, 23).any_value()) << "C21";
 }
 
 TEST(AdmissibleQuantize, InfinitiesAndHugeQuotientsSaturate) {
   for (const double x : {kInfinity, 0x1p31, 0x1p63, 0x1p100}) {
     for (const int version : {10, 23}) {
-      EXPECT_EQ(members(set_for(x, 1, Element::int16, version)), std::set<std::uint64_t>{0x7FFF}) << x;
-      EXPECT_EQ(members(set_for(-x, 1, Element::int16, version)), std::set<std::uint64_t>{0x8000}) << x;
-      EXPECT_EQ(members(set_for(x, 0x1p-100, Element::uint2, version)), std::set<std::uint64_t>{3}) << x;
+      EXPECT_EQ(members(set_for(x, 1, ElementType::int16, version)), std::set<std::uint64_t>{0x7FFF}) << x;
+      EXPECT_EQ(members(set_for(-x, 1, ElementType::int16, version)), std::set<std::uint64_t>{0x8000}) << x;
+      EXPECT_EQ(members(set_for(x, 0x1p-100, ElementType::uint2, version)), std::set<std::uint64_t>{3}) << x;
     }
   }
 }
 
 TEST(AdmissibleQuantize, FollowsTheTablesOfFloat8) {
-  EXPECT_EQ(members(set_for(kInfinity, 1, Element::float8e4m3fn, 19)), std::set<std::uint64_t>{0x7E});
-  EXPECT_EQ(members(set_for(-kInfinity, 1, Element::float8e5m2, 19)), std::set<std::uint64_t>{0xFB});
-  EXPECT_EQ(members(set_for(464.001, 1, Element::float8e4m3fn, 23, Wording::onnx, false)),
+  EXPECT_EQ(members(set_for(kInfinity, 1, ElementType::float8e4m3fn, 19)), std::set<std::uint64_t>{0x7E});
+  EXPECT_EQ(members(set_for(-kInfinity, 1, ElementType::float8e5m2, 19)), std::set<std::uint64_t>{0xFB});
+  EXPECT_EQ(members(set_for(464.001, 1, ElementType::float8e4m3fn, 23, Wording::onnx, false)),
             std::set<std::uint64_t>{0x7F});
-  EXPECT_EQ(members(set_for(464, 1, Element::float8e4m3fn, 23, Wording::onnx, false)), std::set<std::uint64_t>{0x7E});
-  EXPECT_EQ(members(set_for(-61440, 1, Element::float8e5m2, 23, Wording::onnx, false)), std::set<std::uint64_t>{0xFC});
+  EXPECT_EQ(members(set_for(464, 1, ElementType::float8e4m3fn, 23, Wording::onnx, false)),
+            std::set<std::uint64_t>{0x7E});
+  EXPECT_EQ(members(set_for(-61440, 1, ElementType::float8e5m2, 23, Wording::onnx, false)),
+            std::set<std::uint64_t>{0xFC});
   // Infinity to the formats without a negative zero: NaN before version 24, or the largest number.
-  const AdmissibleBits before = set_for(kInfinity, 1, Element::float8e4m3fnuz, 21);
+  const AdmissibleBits before = set_for(kInfinity, 1, ElementType::float8e4m3fnuz, 21);
   EXPECT_TRUE(before.contains(0x7F) && before.contains(0x80));
   EXPECT_STREQ(before.rule(), "Q8");
-  const AdmissibleBits after = set_for(kInfinity, 1, Element::float8e4m3fnuz, 24);
+  const AdmissibleBits after = set_for(kInfinity, 1, ElementType::float8e4m3fnuz, 24);
   EXPECT_TRUE(after.contains(0x7F) && !after.contains(0x80));
-  EXPECT_FALSE(set_for(1e6, 1, Element::float8e4m3fnuz, 21).contains(0x80)) << "finite: no NaN";
+  EXPECT_FALSE(set_for(1e6, 1, ElementType::float8e4m3fnuz, 21).contains(0x80)) << "finite: no NaN";
 }
 
 TEST(AdmissibleQuantize, ZeroKeepsItsSignOrLosesItToTheZeroPoint) {
-  const AdmissibleBits zero = set_for(-0.0, 1, Element::float8e4m3fn, 23);
+  const AdmissibleBits zero = set_for(-0.0, 1, ElementType::float8e4m3fn, 23);
   EXPECT_TRUE(zero.contains(0x80) && zero.contains(0));
-  EXPECT_FALSE(set_for(0.0, 1, Element::float8e4m3fn, 23).contains(0x80));
-  EXPECT_FALSE(set_for(-1e-9, 1, Element::float8e4m3fn, 23).contains(0)) << "rounded to -0, not equal to it";
+  EXPECT_FALSE(set_for(0.0, 1, ElementType::float8e4m3fn, 23).contains(0x80));
+  EXPECT_FALSE(set_for(-1e-9, 1, ElementType::float8e4m3fn, 23).contains(0)) << "rounded to -0, not equal to it";
 }
 
 TEST(AdmissibleQuantize, DirectmlTakesReciprocalsAndEitherNeighbourOfATie) {
-  EXPECT_EQ(members(set_for(2.5, 1, Element::uint8, 13, Wording::directml)), (std::set<std::uint64_t>{2, 3}));
-  EXPECT_EQ(members(set_for(-2.5, 1, Element::int8, 13, Wording::directml)), (std::set<std::uint64_t>{0xFD, 0xFE}));
-  EXPECT_EQ(members(set_for(2.5, 1, Element::uint8, 13)), std::set<std::uint64_t>{2});
+  EXPECT_EQ(members(set_for(2.5, 1, ElementType::uint8, 13, Wording::directml)), (std::set<std::uint64_t>{2, 3}));
+  EXPECT_EQ(members(set_for(-2.5, 1, ElementType::int8, 13, Wording::directml)), (std::set<std::uint64_t>{0xFD, 0xFE}));
+  EXPECT_EQ(members(set_for(2.5, 1, ElementType::uint8, 13)), std::set<std::uint64_t>{2});
   int beyond = 0;
   Random random(73);
   for (int i = 0; i < 2000; ++i) {
     const auto scale = static_cast<double>(random.positive_float(-4, 4));
     const double x = oracle::rn32(exact(static_cast<double>(random.between(0, 200)) + 0.5) * exact(scale));
-    const AdmissibleBits onnx = set_for(x, scale, Element::uint8, 23);
-    const AdmissibleBits directml = set_for(x, scale, Element::uint8, 23, Wording::directml);
+    const AdmissibleBits onnx = set_for(x, scale, ElementType::uint8, 23);
+    const AdmissibleBits directml = set_for(x, scale, ElementType::uint8, 23, Wording::directml);
     for (const std::uint64_t member : onnx.members()) ASSERT_TRUE(directml.contains(member));
     const float reciprocal = oracle::rn32(1 / exact(scale));
     const float product = oracle::rn32(exact(x) * exact(static_cast<double>(reciprocal)));
@@ -278,7 +280,7 @@ TEST(AdmissibleQuantize, DirectmlTakesReciprocalsAndEitherNeighbourOfATie) {
 }
 
 TEST(AdmissibleQuantize, AScaleThatThePrecisionCannotHoldStaysItself) {
-  QuantizeLinear node = node_of(kPlain, Element::uint8, 0x1p-40, 5);
+  QuantizeLinear node = node_of(kPlain, ElementType::uint8, 0x1p-40, 5);
   node.precision = kF16;
   EXPECT_EQ(members(admissible_quantize(node, 0, 0, Wording::onnx)), std::set<std::uint64_t>{5}) << "0 / 2^-40";
   EXPECT_FALSE(admissible_quantize(node, 0, 0, Wording::onnx).any_value());
@@ -286,7 +288,7 @@ TEST(AdmissibleQuantize, AScaleThatThePrecisionCannotHoldStaysItself) {
 
 // x [2, 3] in blocks of 2 along the last axis: scale [2, 2], the last block partial.
 TEST(QuantizeLinearBlocks, EveryBlockHasItsParameters) {
-  QuantizeLinear node = node_of(kPlain, Element::int4, 1, 0);
+  QuantizeLinear node = node_of(kPlain, ElementType::int4, 1, 0);
   node.layout = {.outer = 2, .channels = 3, .inner = 1, .block = 2};
   node.y_scale = {1, 0.5, 2, 0.25};
   node.y_zero_point = {0, 1, -1, 2};
@@ -300,7 +302,7 @@ TEST(QuantizeLinearBlocks, EveryBlockHasItsParameters) {
 }
 
 TEST(QuantizeLinearBlocks, UnusedBitsOfTheLastByteAreZero) {
-  QuantizeLinear node = node_of(kPlain, Element::int2, 1, 0);
+  QuantizeLinear node = node_of(kPlain, ElementType::int2, 1, 0);
   node.layout.inner = 5;
   const std::vector<float> x{-1, -1, -1, -1, -1};
   std::vector<std::byte> y(2, std::byte{0xAA});

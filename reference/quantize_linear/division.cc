@@ -18,18 +18,19 @@ bool divides_finitely(double x, double scale) {
 }
 
 // A float type that carries data: what can be a precision.
-bool is_arithmetic(Element type) {
-  return type == Element::float32 || type == Element::float16 || type == Element::bfloat16 || type == Element::float64;
+bool is_arithmetic(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16 ||
+         type == ElementType::float64;
 }
 
 }  // namespace
 
-Element division_type(const QuantizeLinear& node) {
-  for (const Element type : {node.precision, node.scale_type, node.x_type}) {
+ElementType division_type(const QuantizeLinear& node) {
+  for (const ElementType type : {node.precision, node.scale_type, node.x_type}) {
     if (is_arithmetic(type)) return type;
-    if (type == Element::int32) break;
+    if (type == ElementType::int32) break;
   }
-  return Element::float32;
+  return ElementType::float32;
 }
 
 Quotient divide(const Division& division, double x, double scale) {
@@ -50,18 +51,18 @@ Quotient divide(const Division& division, double x, double scale) {
 }
 
 Divisions::Divisions(const QuantizeLinear& node, Wording wording) {
-  const Element type = division_type(node);
-  const bool is_narrow = type == Element::float16 || type == Element::bfloat16;
-  const bool has_integers = node.x_type == Element::int32 || node.scale_type == Element::int32;
-  const bool is_stated = node.version >= 23 && node.scale_type != Element::float8e8m0;
+  const ElementType type = division_type(node);
+  const bool is_narrow = type == ElementType::float16 || type == ElementType::bfloat16;
+  const bool has_integers = node.x_type == ElementType::int32 || node.scale_type == ElementType::int32;
+  const bool is_stated = node.version >= 23 && node.scale_type != ElementType::float8e8m0;
   const char* const rule = has_integers ? "Q6" : is_narrow || node.version >= 23 ? "Q3" : "Q1";
   add(DivisionMethod::operands_rounded, type, rule);
   if (has_integers) {
-    add(DivisionMethod::operands_rounded, Element::float32, rule);
-    add(DivisionMethod::once, Element::float64, rule);
+    add(DivisionMethod::operands_rounded, ElementType::float32, rule);
+    add(DivisionMethod::once, ElementType::float64, rule);
     add(DivisionMethod::exact, type, rule);
-  } else if (!is_stated && node.precision == Element::none) {
-    if (is_narrow) add(DivisionMethod::once, Element::float32, rule);
+  } else if (!is_stated && node.precision == ElementType::undefined) {
+    if (is_narrow) add(DivisionMethod::once, ElementType::float32, rule);
     add(DivisionMethod::exact, type, rule);
   }
   // Operands wider than the division: whether they are rounded first is not stated.

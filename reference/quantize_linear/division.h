@@ -20,7 +20,7 @@ enum class DivisionMethod : std::uint8_t {
 
 struct Division {
   DivisionMethod method;
-  Element type;      ///< that RN rounds to; meaningless for `exact`
+  ElementType type;  ///< that RN rounds to; meaningless for `exact`
   const char* rule;  ///< that allows it
 };
 
@@ -44,7 +44,7 @@ class Divisions {
   [[nodiscard]] Division first() const { return divisions_[0]; }
 
  private:
-  void add(DivisionMethod method, Element type, const char* rule) { divisions_[count_++] = {method, type, rule}; }
+  void add(DivisionMethod method, ElementType type, const char* rule) { divisions_[count_++] = {method, type, rule}; }
 
   std::array<Division, 8> divisions_{};
   std::size_t count_ = 0;

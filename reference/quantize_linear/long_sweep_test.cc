@@ -26,14 +26,14 @@ TEST_P(QuantizeLinearSweepLong, EveryFloat32) {
 }
 
 constexpr SweepScale kScales[] = {
-    {1.0F, 0, Element::uint8},
-    {0.1F, 128, Element::uint8},
-    {3.7F, -5, Element::int8},
-    {0x1p-7F, 127, Element::int8},
-    {-0.3F, 7, Element::uint8},
-    {0x1p-149F, 0, Element::int8},
-    {0x1.234568p-130F, 255, Element::uint8},
-    {0x1.FFFFFEp127F, 1, Element::uint8},
+    {1.0F, 0, ElementType::uint8},
+    {0.1F, 128, ElementType::uint8},
+    {3.7F, -5, ElementType::int8},
+    {0x1p-7F, 127, ElementType::int8},
+    {-0.3F, 7, ElementType::uint8},
+    {0x1p-149F, 0, ElementType::int8},
+    {0x1.234568p-130F, 255, ElementType::uint8},
+    {0x1.FFFFFEp127F, 1, ElementType::uint8},
 };
 
 INSTANTIATE_TEST_SUITE_P(Scales, QuantizeLinearSweepLong, ::testing::ValuesIn(kScales),
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Scales, QuantizeLinearSweepLong, ::testing::ValuesIn(kS
 
 // Float outputs take the reference ten times as long: every step of the output, and one of 512 chunks
 // between them. small_float_sweep_test.cc sends every float32 through the conversion itself.
-class FloatSweepLong : public ::testing::TestWithParam<Element> {};
+class FloatSweepLong : public ::testing::TestWithParam<ElementType> {};
 
 TEST_P(FloatSweepLong, StepsLieWhereTheDefinitionHasThem) {
   const std::int64_t stride = std::max<std::int64_t>(512, 64 * testing::sweep_stride());
@@ -58,8 +58,9 @@ TEST_P(FloatSweepLong, StepsLieWhereTheDefinitionHasThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, FloatSweepLong,
-                         ::testing::Values(Element::float8e4m3fn, Element::float8e4m3fnuz, Element::float8e5m2,
-                                           Element::float8e5m2fnuz, Element::float4e2m1),
+                         ::testing::Values(ElementType::float8e4m3fn, ElementType::float8e4m3fnuz,
+                                           ElementType::float8e5m2, ElementType::float8e5m2fnuz,
+                                           ElementType::float4e2m1),
                          [](const auto& parameter) {
                            return "Type" + std::to_string(static_cast<int>(parameter.param));
                          });

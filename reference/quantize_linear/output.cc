@@ -53,8 +53,8 @@ std::uint64_t other_output_bits(const QuantizeLinear& node, std::size_t paramete
 }
 
 bool divides_in_float32(const QuantizeLinear& node) {
-  const bool has_wide_x = node.x_type == Element::float32 || node.x_type == Element::int32;
-  return has_wide_x && node.scale_type != Element::int32 && division_type(node) == Element::float32;
+  const bool has_wide_x = node.x_type == ElementType::float32 || node.x_type == ElementType::int32;
+  return has_wide_x && node.scale_type != ElementType::int32 && division_type(node) == ElementType::float32;
 }
 
 }  // namespace qconform::reference

@@ -17,19 +17,19 @@ namespace qconform::reference {
 /// Everything but the data of x. Scales are finite and not zero.
 struct QuantizeLinear {
   QuantizationLayout layout;
-  Element x_type = Element::float32;       ///< float32, float16, bfloat16 or int32
-  Element scale_type = Element::float32;   ///< float32, float16, bfloat16, int32 or float8e8m0
-  Element y_type = Element::uint8;         ///< an integer of 2 to 16 bits, a float8 or float4e2m1
-  Element precision = Element::none;       ///< a float type to divide in; none: the version's own
-  bool saturate = true;                    ///< float8 y: overflow gives the largest number
-  int version = 13;                        ///< the operator's version
-  std::vector<double> y_scale;             ///< one per parameter of the layout, exact
+  ElementType x_type = ElementType::float32;       ///< float32, float16, bfloat16 or int32
+  ElementType scale_type = ElementType::float32;   ///< float32, float16, bfloat16, int32 or float8e8m0
+  ElementType y_type = ElementType::uint8;         ///< an integer of 2 to 16 bits, a float8 or float4e2m1
+  ElementType precision = ElementType::undefined;  ///< a float type to divide in; none: the version's own
+  bool saturate = true;                            ///< float8 y: overflow gives the largest number
+  int version = 13;                                ///< the operator's version
+  std::vector<double> y_scale;                     ///< one per parameter of the layout, exact
   std::vector<std::int32_t> y_zero_point;  ///< one per parameter of the layout, in range_of(y_type); 0 for float y
 };
 
 /// The type that the reference divides in: `precision`, or the scale's type; where the scale has none
 /// to divide in, the type of x; float32 for integers.
-[[nodiscard]] Element division_type(const QuantizeLinear& node);
+[[nodiscard]] ElementType division_type(const QuantizeLinear& node);
 
 /// One element divided in float32: the quotient RN32(x / scale) rounded to an integer, ties to even,
 /// before the zero point is added (rules Q1, Q2); saturated (Q4). NaN gives the zero point, one of the

@@ -131,8 +131,8 @@ TEST(QuantizeLinear, NanGivesTheZeroPoint) {
 // x as [outer 2, channels 3, inner 2]: each channel with its own scale and zero point.
 TEST(QuantizeLinear, ParametersBelongToTheirChannel) {
   const QuantizeLinear node{.layout = {.outer = 2, .channels = 3, .inner = 2},
-                            .x_type = Element::float32,
-                            .y_type = Element::int8,
+                            .x_type = ElementType::float32,
+                            .y_type = ElementType::int8,
                             .y_scale = {1.0F, 0.5F, 4.0F},
                             .y_zero_point = {0, 10, -100}};
   const std::vector<float> x{1, 2, 3, 4, 5, 6, -1, -2, -3, -4, 200, 1000};
@@ -147,8 +147,8 @@ TEST(QuantizeLinear, Int32InputIsRoundedToFloat32) {
   const int count = testing::scaled(20'000);
   Random random(31);
   QuantizeLinear node{.layout = {.outer = 1, .channels = 1, .inner = 1},
-                      .x_type = Element::int32,
-                      .y_type = Element::uint8,
+                      .x_type = ElementType::int32,
+                      .y_type = ElementType::uint8,
                       .y_scale = {1.0F},
                       .y_zero_point = {0}};
   for (int i = 0; i < count; ++i) {

@@ -10,8 +10,8 @@
 namespace qconform::reference {
 namespace {
 
-float load_float32(Element type, const std::byte* at) {
-  if (type == Element::float32) {
+float load_float32(ElementType type, const std::byte* at) {
+  if (type == ElementType::float32) {
     float value = 0;
     std::memcpy(&value, at, sizeof value);
     return value;

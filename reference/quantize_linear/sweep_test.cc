@@ -13,7 +13,7 @@ namespace {
 
 using oracle::SweepScale;
 
-constexpr SweepScale kScale{0.1F, 100, Element::uint8};
+constexpr SweepScale kScale{0.1F, 100, ElementType::uint8};
 
 // The optimized sets take a second or two for all patterns. The reference would take a minute: it
 // sees every chunk that holds a step of the output, and one of 64 others.
@@ -33,8 +33,8 @@ TEST(QuantizeLinearSweep, EveryFloat32) {
 TEST(QuantizeLinearSweep, EveryStepOfOtherScales) {
   constexpr std::int64_t kStepsAlone = 1 << 16;
   for (const SweepScale& scale :
-       {SweepScale{0x1p-149F, 0, Element::int8}, SweepScale{3.7F, -5, Element::int8},
-        SweepScale{-0.3F, 7, Element::uint8}, SweepScale{0x1.FFFFFEp127F, 1, Element::uint8}}) {
+       {SweepScale{0x1p-149F, 0, ElementType::int8}, SweepScale{3.7F, -5, ElementType::int8},
+        SweepScale{-0.3F, 7, ElementType::uint8}, SweepScale{0x1.FFFFFEp127F, 1, ElementType::uint8}}) {
     EXPECT_EQ(oracle::sweep(kernel_sets().front(), scale, kStepsAlone), "") << scale.scale;
   }
 }

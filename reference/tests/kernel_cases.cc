@@ -81,7 +81,7 @@ std::optional<ConvolutionGeometry> attempt_geometry(Random& random) {
   return sums * (geometry->depth() + 4) <= kMaxProducts ? geometry : std::nullopt;
 }
 
-std::int32_t random_zero_point(Random& random, Integer8 type) {
+std::int32_t random_zero_point(Random& random, ElementType type) {
   const IntegerRange range = range_of(type);
   return static_cast<std::int32_t>(
       random.pick<std::int64_t>({0, range.lo, range.hi, random.between(range.lo, range.hi)}));
@@ -95,8 +95,8 @@ std::vector<std::int32_t> random_bias(Random& random, std::int64_t channels) {
   return bias;
 }
 
-Integer8 random_type(Random& random) {
-  return random.one_in(2) ? Integer8::uint8 : Integer8::int8;
+ElementType random_type(Random& random) {
+  return random.one_in(2) ? ElementType::uint8 : ElementType::int8;
 }
 
 // A scale around one: 2^-8 to 2^8.
@@ -135,12 +135,12 @@ T loaded(const std::byte* from) {
 }
 
 // The element of which `at` is a byte, and those that share it; y has whole elements from `y` on.
-std::string text_of(Element type, const std::byte* y, std::size_t at) {
+std::string text_of(ElementType type, const std::byte* y, std::size_t at) {
   switch (type) {
-    case Element::uint8: return std::to_string(loaded<std::uint8_t>(y + at));
-    case Element::int8: return std::to_string(loaded<std::int8_t>(y + at));
-    case Element::int32: return std::to_string(loaded<std::int32_t>(y + at / 4 * 4));
-    case Element::float32: {
+    case ElementType::uint8: return std::to_string(loaded<std::uint8_t>(y + at));
+    case ElementType::int8: return std::to_string(loaded<std::int8_t>(y + at));
+    case ElementType::int32: return std::to_string(loaded<std::int32_t>(y + at / 4 * 4));
+    case ElementType::float32: {
       std::ostringstream text;
       text << std::hexfloat << loaded<float>(y + at / 4 * 4) << " (bits " << std::hex
            << loaded<std::uint32_t>(y + at / 4 * 4) << ')';
@@ -173,13 +173,13 @@ Expected expected_sums(const ConvInteger& node, std::span<const std::byte> x, st
   std::vector<std::int32_t> sums(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
   conv_integer(node, x, w, sums);
   const auto bytes = std::as_bytes(std::span(sums));
-  return {{bytes.begin(), bytes.end()}, Element::int32, output_shape(g)};
+  return {{bytes.begin(), bytes.end()}, ElementType::int32, output_shape(g)};
 }
 
 Expected expected_bytes(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
                         std::span<const std::byte> w) {
   const ConvolutionGeometry& g = node.operands.geometry;
-  Expected y{{}, node.y_type == Integer8::int8 ? Element::int8 : Element::uint8, output_shape(g)};
+  Expected y{{}, node.y_type == ElementType::int8 ? ElementType::int8 : ElementType::uint8, output_shape(g)};
   y.bytes.resize(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
   qlinear_conv(node, profile, x, w, y.bytes);
   return y;
@@ -305,7 +305,7 @@ ConvolutionOperands random_long_rows(Random& random) {
   o.x_type = random_type(random);
   o.w_type = random_type(random);
   o.x_zero_point = random_zero_point(random, o.x_type);
-  const std::int32_t middle = o.w_type == Integer8::uint8 ? 128 : 0;
+  const std::int32_t middle = o.w_type == ElementType::uint8 ? 128 : 0;
   const std::int32_t w_zero_point = random.one_in(8) ? random_zero_point(random, o.w_type) : middle;
   o.w_zero_point.assign(static_cast<std::size_t>(g.output_channels), w_zero_point);
   return o;
@@ -373,8 +373,8 @@ std::string describe(const ConvolutionOperands& o) {
             std::to_string(a.stride) + " dilation " + std::to_string(a.dilation) + " pads " +
             std::to_string(a.pad_begin) + "," + std::to_string(a.pad_end);
   }
-  return text + "; x " + (o.x_type == Integer8::int8 ? "int8" : "uint8") + ", w " +
-         (o.w_type == Integer8::int8 ? "int8" : "uint8");
+  return text + "; x " + (o.x_type == ElementType::int8 ? "int8" : "uint8") + ", w " +
+         (o.w_type == ElementType::int8 ? "int8" : "uint8");
 }
 
 std::string describe(const QuantizationLayout& layout) {

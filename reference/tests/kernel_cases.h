@@ -42,7 +42,7 @@ inline constexpr std::size_t kCapacity = std::size_t{1} << 20;
 /// The output that a node must have.
 struct Expected {
   std::vector<std::byte> bytes;
-  Element type;
+  ElementType type;
   std::vector<std::int64_t> shape;
 };
 

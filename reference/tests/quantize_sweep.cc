@@ -196,7 +196,7 @@ float random_scale(Random& random, int index) {
 }
 
 // Zero points are the channels of one tensor.
-void expect_dequantized(float scale, Element type) {
+void expect_dequantized(float scale, ElementType type) {
   const IntegerRange range = range_of(type);
   std::array<float, 511> expected;  // by the difference, from -255
   for (int d = -255; d <= 255; ++d) expected[static_cast<std::size_t>(d + 255)] = oracle::dequantize(d, scale);
@@ -227,8 +227,8 @@ void expect_every_8_bit_value_dequantized(int scales) {
   Random random(37);
   for (int i = 0; i < scales; ++i) {
     const float scale = random_scale(random, i);
-    ASSERT_NO_FATAL_FAILURE(expect_dequantized(scale, Element::uint8));
-    ASSERT_NO_FATAL_FAILURE(expect_dequantized(scale, Element::int8));
+    ASSERT_NO_FATAL_FAILURE(expect_dequantized(scale, ElementType::uint8));
+    ASSERT_NO_FATAL_FAILURE(expect_dequantized(scale, ElementType::int8));
   }
 }
 

@@ -13,7 +13,7 @@ namespace qconform::reference::oracle {
 struct SweepScale {
   float scale;
   std::int32_t zero_point;
-  Element y_type;  ///< a type of at most 8 bits
+  ElementType y_type;  ///< a type of at most 8 bits
   bool saturate = true;
 };
 

@@ -23,14 +23,14 @@ mpq_class power_of_two(int exponent) {
 
 const std::vector<FormatFacts>& small_formats() {
   static const std::vector<FormatFacts> formats{
-      {"float16", Element::float16, 5, 10, 15, true, 65504, 0x1p-24, range(0x7C01, 0x7FFF), 0x7C00, true},
-      {"bfloat16", Element::bfloat16, 8, 7, 127, true, 0x1.FEp127, 0x1p-133, range(0x7F81, 0x7FFF), 0x7F80, true},
-      {"float8e4m3fn", Element::float8e4m3fn, 4, 3, 7, true, 448, 0x1p-9, {0x7F}, -1, true},
-      {"float8e4m3fnuz", Element::float8e4m3fnuz, 4, 3, 8, true, 240, 0x1p-10, {0x80}, -1, false},
-      {"float8e5m2", Element::float8e5m2, 5, 2, 15, true, 57344, 0x1p-16, {0x7D, 0x7E, 0x7F}, 0x7C, true},
-      {"float8e5m2fnuz", Element::float8e5m2fnuz, 5, 2, 16, true, 57344, 0x1p-17, {0x80}, -1, false},
-      {"float4e2m1", Element::float4e2m1, 2, 1, 1, true, 6, 0.5, {}, -1, true},
-      {"float8e8m0", Element::float8e8m0, 8, 0, 127, false, 0x1p127, 0x1p-127, {0xFF}, -1, false},
+      {"float16", ElementType::float16, 5, 10, 15, true, 65504, 0x1p-24, range(0x7C01, 0x7FFF), 0x7C00, true},
+      {"bfloat16", ElementType::bfloat16, 8, 7, 127, true, 0x1.FEp127, 0x1p-133, range(0x7F81, 0x7FFF), 0x7F80, true},
+      {"float8e4m3fn", ElementType::float8e4m3fn, 4, 3, 7, true, 448, 0x1p-9, {0x7F}, -1, true},
+      {"float8e4m3fnuz", ElementType::float8e4m3fnuz, 4, 3, 8, true, 240, 0x1p-10, {0x80}, -1, false},
+      {"float8e5m2", ElementType::float8e5m2, 5, 2, 15, true, 57344, 0x1p-16, {0x7D, 0x7E, 0x7F}, 0x7C, true},
+      {"float8e5m2fnuz", ElementType::float8e5m2fnuz, 5, 2, 16, true, 57344, 0x1p-17, {0x80}, -1, false},
+      {"float4e2m1", ElementType::float4e2m1, 2, 1, 1, true, 6, 0.5, {}, -1, true},
+      {"float8e8m0", ElementType::float8e8m0, 8, 0, 127, false, 0x1p127, 0x1p-127, {0xFF}, -1, false},
   };
   return formats;
 }
@@ -85,21 +85,21 @@ std::uint64_t expected_pattern(const FormatFacts& format, const NumberLine& line
   return format.has_negative_zero ? sign | nan : nan;
 }
 
-const FormatFacts& facts_of(Element type) {
+const FormatFacts& facts_of(ElementType type) {
   const auto& formats = small_formats();
   return *std::find_if(formats.begin(), formats.end(), [&](const FormatFacts& f) { return f.type == type; });
 }
 
-const NumberLine& line_of(Element type) {
-  static const NumberLine float16(facts_of(Element::float16));
-  static const NumberLine bfloat16(facts_of(Element::bfloat16));
-  return type == Element::float16 ? float16 : bfloat16;
+const NumberLine& line_of(ElementType type) {
+  static const NumberLine float16(facts_of(ElementType::float16));
+  static const NumberLine bfloat16(facts_of(ElementType::bfloat16));
+  return type == ElementType::float16 ? float16 : bfloat16;
 }
 
-mpq_class rn(Element type, const mpq_class& value) {
-  if (type == Element::none) return value;
-  if (type == Element::float32) return exact(static_cast<double>(rn32(value)));
-  if (type == Element::float64) return exact(rn64(value));
+mpq_class rn(ElementType type, const mpq_class& value) {
+  if (type == ElementType::undefined) return value;
+  if (type == ElementType::float32) return exact(static_cast<double>(rn32(value)));
+  if (type == ElementType::float64) return exact(rn64(value));
   const mpq_class magnitude = definition(facts_of(type), line_of(type).nearest(mpq_class(abs(value))));
   return value < 0 ? mpq_class(-magnitude) : magnitude;
 }

@@ -13,7 +13,7 @@ namespace qconform::reference::oracle {
 /// Holds the facts that the documents of a format state, written down independently of FloatFormat.
 struct FormatFacts {
   const char* name;
-  Element type;
+  ElementType type;
   int exponent_bits;
   int mantissa_bits;
   int bias;
@@ -53,13 +53,13 @@ class NumberLine {
                                              bool saturate);
 
 /// Returns the facts of a type, one of small_formats().
-[[nodiscard]] const FormatFacts& facts_of(Element type);
+[[nodiscard]] const FormatFacts& facts_of(ElementType type);
 
 /// Returns the numbers of float16 or bfloat16.
-[[nodiscard]] const NumberLine& line_of(Element type);
+[[nodiscard]] const NumberLine& line_of(ElementType type);
 
 /// RN to float32, float64, float16 or bfloat16 by definition; the value itself for `none`. The value must
 /// not overflow.
-[[nodiscard]] mpq_class rn(Element type, const mpq_class& value);
+[[nodiscard]] mpq_class rn(ElementType type, const mpq_class& value);
 
 }  // namespace qconform::reference::oracle

@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"/campaign/course/group_blocks", "3", "campaign.course.group_blocks: expected a power of two, got 3"},
         Edit{"/campaign/course/groups/0/first", "2", "groups[0].first: expected multiples of group_blocks"},
         Edit{"/campaign/course/corner_cases/0/id", "\"none\"",
-             "campaign.course.corner cases[0].id: no corner case \"none\""},
+             "campaign.course.corner_cases[0].id: no corner case \"none\""},
         Edit{"/seconds/total", "-0.5", "seconds.total: expected seconds, not negative, got -0.5"}));
 
 TEST(ReadReport, NamesTheMemberThatIsMissing) {

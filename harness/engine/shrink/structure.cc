@@ -265,7 +265,7 @@ void search_integer(Subject& subject, std::size_t position, std::int64_t index) 
 // Plainer floats: 1, then shorter mantissas, then exponents nearer to 1's, then without the sign.
 void simplify_float(Subject& subject, std::size_t position, std::int64_t index) {
   const ElementType type = subject.current().input(position)->type;
-  const reference::FloatFormat& format = reference::float_format(element_of(type));
+  const reference::FloatFormat& format = reference::float_format(type);
   for (bool taken = true; taken && !subject.exhausted();) {
     taken = false;
     const std::uint64_t bits = bits_at(*subject.current().input(position), index);

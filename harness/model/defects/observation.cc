@@ -158,7 +158,7 @@ Stages with_the_other_neighbour() {
 
 bool is_at_an_end(const Tensor& right, std::int64_t index) {
   if (!is_integer(right.type) || bits_of(right.type) > 16) return false;
-  const reference::IntegerRange range = reference::range_of(element_of(right.type));
+  const reference::IntegerRange range = reference::range_of(right.type);
   const std::int64_t value = integer_at(right, index);
   return value == range.lo || value == range.hi;
 }

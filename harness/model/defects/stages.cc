@@ -48,7 +48,7 @@ double float64_of(const Quotient& value) {
   static_assert(kHuge == std::int64_t{1} << kSaturatingExponent);
   if (value.kind == Quotient::Kind::nan) return 0;
   if (value.kind == Quotient::Kind::infinite) return value.value.negative ? -kHuge : kHuge;
-  return std::clamp(rounded_to(reference::float_format(reference::Element::float64), value.value), -kHuge, kHuge);
+  return std::clamp(rounded_to(reference::float_format(ElementType::float64), value.value), -kHuge, kHuge);
 }
 
 }  // namespace qconform::diagnose

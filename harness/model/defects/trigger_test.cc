@@ -166,7 +166,7 @@ bool has_odd_output_zero_point(const Sample& s) {
 }
 bool reaches_a_bound(const Sample& s) {
   if (!is_integer(s.right.type)) return false;
-  const IntegerRange range = range_of(element_of(s.right.type));
+  const IntegerRange range = reference::range_of(s.right.type);
   return any_value(s.right, [&](double value) { return value == range.lo || value == range.hi; });
 }
 bool has_parameters(const Sample& s) {
@@ -185,7 +185,7 @@ bool has_negative_axis(const Sample& s) {
 bool is_uint8_without_zero_point(const Sample& s) {
   if (s.test_case.input(2) != nullptr) return false;
   const QuantizeLinear* quantize = quantize_linear_of(s.modelled.lowered());
-  return (quantize != nullptr ? quantize->y_type : s.dequantize().x_type) == reference::Element::uint8;
+  return (quantize != nullptr ? quantize->y_type : s.dequantize().x_type) == ElementType::uint8;
 }
 bool has_zero_points_that_differ(const Sample& s) {
   return quantize_linear_of(s.modelled.lowered()) != nullptr ? differ(s.quantize().y_zero_point)
@@ -196,14 +196,14 @@ bool has_another_axis(const Sample& s) {
   const auto rank = static_cast<std::int64_t>(s.x().shape.size());
   return axis != nullptr && rank > 1 && (std::get<std::int64_t>(axis->value) + rank) % rank != 1;
 }
-bool is_narrow(reference::Element type) {
-  return type == reference::Element::float16 || type == reference::Element::bfloat16;
+bool is_narrow(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16;
 }
 bool is_zero_point_scaled(const Sample& s) {
   const DequantizeLinear& node = s.dequantize();
   // Without a zero point 0 * scale is subtracted: that shows where it is no +0, and in -0.
   return std::any_of(node.x_zero_point.begin(), node.x_zero_point.end(), [](double zp) { return zp != 0; }) ||
-         !is_integer(node.x_type) || node.x_type == reference::Element::int32 ||
+         !is_integer(node.x_type) || node.x_type == ElementType::int32 ||
          std::any_of(s.scales().begin(), s.scales().end(),
                      [](double scale) { return !(scale > 0) || std::isinf(scale); });
 }
@@ -276,38 +276,38 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"w-u8-as-s8", [](const Sample& s) { return any_value(s.w(), [](double value) { return value >= 128; }); }},
       {"w-halved",
        [](const Sample& s) {
-         return s.operands().x_type == Integer8::int8 && s.operands().w_type == Integer8::int8 &&
+         return s.operands().x_type == ElementType::int8 && s.operands().w_type == ElementType::int8 &&
                 any_value(s.w(), [](double value) { return std::fmod(value, 2) != 0; });
        }},
       {"w-zp-middle",
        [](const Sample& s) {
          const auto& zp = s.operands().w_zero_point;
-         const std::int32_t middle = s.operands().w_type == Integer8::uint8 ? 128 : 0;
+         const std::int32_t middle = s.operands().w_type == ElementType::uint8 ? 128 : 0;
          return std::any_of(zp.begin(), zp.end(), [&](std::int32_t value) { return value != middle; });
        }},
       {"x-compensation-missing",
        [](const Sample& s) {
          const auto& g = s.geometry();
          return g.group > 1 && g.output_channels == 8 && g.depth() == 8 && g.kernel_taps() == 8 &&
-                (s.operands().x_type == Integer8::int8 || has_x_zero_point(s));
+                (s.operands().x_type == ElementType::int8 || has_x_zero_point(s));
        }},
       {"w-zp-ignored", has_w_zero_point},
       {"w-zp-first-channel", [](const Sample& s) { return differ(s.operands().w_zero_point); }},
       {"w-zp-group-local", [](const Sample& s) { return has_groups(s) && differ(s.operands().w_zero_point); }},
       {"pair-sat-i16",
        [](const Sample& s) {
-         return s.operands().x_type == Integer8::uint8 && s.operands().w_type == Integer8::int8 &&
+         return s.operands().x_type == ElementType::uint8 && s.operands().w_type == ElementType::int8 &&
                 s.geometry().depth() > 1 && any_value(s.w(), [](double value) { return value < -64 || value > 64; });
        }},
       {"pair-sat-i16-by-tap",
        [](const Sample& s) {
-         return s.operands().x_type == Integer8::uint8 && s.operands().w_type == Integer8::int8 &&
+         return s.operands().x_type == ElementType::uint8 && s.operands().w_type == ElementType::int8 &&
                 s.geometry().group_input_channels() > 1 &&
                 any_value(s.w(), [](double value) { return value < -64 || value > 64; });
        }},
       {"acc-wrap-i16-9tap",
        [](const Sample& s) {
-         return s.operands().x_type == Integer8::int8 && s.operands().w_type == Integer8::int8 &&
+         return s.operands().x_type == ElementType::int8 && s.operands().w_type == ElementType::int8 &&
                 s.geometry().kernel_taps() > 1;
        }},
       {"f32-accumulate", [](const Sample& s) { return s.geometry().depth() > 258; }},
@@ -358,7 +358,7 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"zp-first", has_zero_points_that_differ},
       {"two-bit-parameters-of-later",
        [](const Sample& s) { return has_parameters(s) && bits_of(s.quantize().y_type) == 2; }},
-      {"scale-i32-as-f32", [](const Sample& s) { return s.quantize().scale_type == reference::Element::int32; }},
+      {"scale-i32-as-f32", [](const Sample& s) { return s.quantize().scale_type == ElementType::int32; }},
       {"zp-absent-128", is_uint8_without_zero_point},
       {"axis-unread", [](const Sample& s) { return has_parameters(s) && has_another_axis(s); }},
       {"block-size-unread", [](const Sample& s) { return s.layout().block > 1; }},
@@ -369,13 +369,11 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"quotient-fused",
        [](const Sample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
       {"e4m3fn-overflows-late",
-       [](const Sample& s) {
-         return !s.quantize().saturate && s.quantize().y_type == reference::Element::float8e4m3fn;
-       }},
+       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn; }},
       {"e5m2-tie-nan",
-       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == reference::Element::float8e5m2; }},
+       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
       {"dq-fused",
-       [](const Sample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == reference::Element::uint8; }},
+       [](const Sample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == ElementType::uint8; }},
       {"product-wide", [](const Sample& s) { return is_narrow(s.dequantize().y_type); }},
       {"neg-axis", [](const Sample& s) { return has_parameters(s) && has_negative_axis(s); }},
       {"blocked-interleave", [](const Sample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},

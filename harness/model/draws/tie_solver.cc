@@ -18,7 +18,7 @@ float tie_scale(std::int64_t sum, float x_scale, float w_scale, std::int64_t hal
       .numerator = reference::uint128{reference::magnitude_of(sum)} * reference::uint128{mantissas},
       .denominator = static_cast<std::uint64_t>(half_steps),
       .exponent = sx.exponent + sw.exponent + 1};
-  const auto bits = encode(float_format(reference::Element::float32), ratio, reference::Overflow::saturate);
+  const auto bits = encode(reference::float_format(ElementType::float32), ratio, reference::Overflow::saturate);
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 

@@ -43,8 +43,8 @@ std::uint64_t draw_extreme(Rng& rng, ElementType type) {
     case 4: return top;
     case 5: return top - 1;
     case 6: return top + 1;
-    case 7: return is_float(type) ? reference::float_format(element_of(type)).largest() : top >> 1;
-    default: return is_float(type) ? reference::float_format(element_of(type)).largest() + 1 : ones / 3;
+    case 7: return is_float(type) ? reference::float_format(type).largest() : top >> 1;
+    default: return is_float(type) ? reference::float_format(type).largest() + 1 : ones / 3;
   }
 }
 
@@ -87,12 +87,12 @@ double draw_scale(Rng& rng, double present) {
 }  // namespace
 
 bool is_numeric(ElementType type) {
-  const int bits = reference::bits_of(element_of(type));
+  const int bits = bits_of(type);
   return bits != 0 && bits == bits_of(type);
 }
 
 void store_number(Tensor& tensor, std::int64_t index, double value) {
-  const reference::Element element = element_of(tensor.type);
+  const ElementType element = tensor.type;
   if (is_float(tensor.type)) {
     using reference::Overflow;
     set_raw(tensor, index, reference::encode(reference::float_format(element), value, Overflow::saturate));

@@ -115,7 +115,7 @@ std::uint64_t integer_bits(ElementType type, std::int64_t value) {
 
 std::uint64_t one_bits(ElementType type) {
   if (is_integer(type)) return 1;
-  return encode(reference::float_format(element_of(type)), 1.0, reference::Overflow::saturate);
+  return encode(reference::float_format(type), 1.0, reference::Overflow::saturate);
 }
 
 std::uint64_t complexity(ElementType type, std::uint64_t bits, std::int64_t neutral) {
@@ -126,7 +126,7 @@ std::uint64_t complexity(ElementType type, std::uint64_t bits, std::int64_t neut
     const auto distance = static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(neutral);
     return value >= neutral ? distance : ~distance + 1;
   }
-  const reference::FloatFormat& format = reference::float_format(element_of(type));
+  const reference::FloatFormat& format = reference::float_format(type);
   if (bits == 0 && format.has_sign()) return 0;
   const std::uint64_t magnitude = bits & ~format.sign_bit();
   const std::uint64_t mantissa = magnitude & ((std::uint64_t{1} << format.mantissa_bits) - 1);

@@ -72,7 +72,7 @@ void reduce_zero_point(Subject& subject, std::size_t position, std::int64_t inde
 std::vector<std::uint64_t> plainer_scales(ElementType type, std::uint64_t bits) {
   std::vector<std::uint64_t> result{one_bits(type)};
   if (is_integer(type)) return result;
-  const reference::FloatFormat& format = reference::float_format(element_of(type));
+  const reference::FloatFormat& format = reference::float_format(type);
   const std::uint64_t positive = bits & ~format.sign_bit();
   for (int digits = 0; digits < format.mantissa_bits; digits = digits < 4 ? digits + 1 : digits * 2) {
     const std::uint64_t dropped = (std::uint64_t{1} << (format.mantissa_bits - digits)) - 1;

@@ -61,7 +61,7 @@ Grid grid_of(const Tensor& tensor) {
 }
 
 Range range_of(ElementType type) {
-  const auto range = reference::range_of(element_of(type));
+  const auto range = reference::range_of(type);
   return {range.lo, range.hi};
 }
 

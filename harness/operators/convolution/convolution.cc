@@ -150,8 +150,8 @@ std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reade
   const std::int64_t channels = geometry->output_channels;
   return reference::ConvolutionOperands{
       .geometry = std::move(*geometry),
-      .x_type = integer8_of(x.type),
-      .w_type = integer8_of(w.type),
+      .x_type = x.type,
+      .w_type = w.type,
       .x_zero_point = scalar_or(reader.input("x_zero_point"), 0),
       .w_zero_point =
           expand(w_zero_point == nullptr ? std::vector<std::int32_t>{0} : int32_values(*w_zero_point), channels),

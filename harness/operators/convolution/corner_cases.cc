@@ -63,7 +63,7 @@ Windows windows_of(const ConvolutionGeometry& geometry) {
 }
 
 bool is_extreme(const ConvolutionOperands& operands) {
-  const reference::IntegerRange range = range_of(operands.x_type);
+  const reference::IntegerRange range = reference::range_of(operands.x_type);
   return operands.x_zero_point == range.lo || operands.x_zero_point == range.hi;
 }
 
@@ -224,7 +224,7 @@ std::int64_t count_bytes(std::span<const std::byte> bytes, Condition condition) 
 
 // Differences of x and its zero point outside [-128, 127]: on one side only, since values of x span 256.
 void count_wide_differences(const ConvolutionView& c, CornerCaseCounts& counts) {
-  const bool is_signed = c.operands.x_type == reference::Integer8::int8;
+  const bool is_signed = c.operands.x_type == ElementType::int8;
   const auto flip = is_signed ? std::uint8_t{0x80} : std::uint8_t{0};  // bytes counted from the type's lowest value
   const std::int32_t zero_point = c.operands.x_zero_point + flip;
   const auto value = [flip](std::byte byte) {
@@ -260,7 +260,6 @@ void count_convolution_corner_cases(const ConvolutionView& c, CornerCaseCounts& 
 namespace {
 
 using reference::ConvolutionGeometry;
-using reference::Integer8;
 using reference::IntegerRange;
 
 constexpr IntegerRange kInt16{-32768, 32767};
@@ -318,7 +317,7 @@ class Window {
   [[nodiscard]] const ConvolutionGeometry& geometry() const { return c_.operands.geometry; }
 
   // A type's bytes counted from its lowest value, for load() without a branch.
-  static std::int32_t flip_of(Integer8 type) { return type == Integer8::int8 ? 0x80 : 0; }
+  static std::int32_t flip_of(ElementType type) { return type == ElementType::int8 ? 0x80 : 0; }
   static std::int32_t load(std::int32_t flip, std::byte byte) {
     return (std::to_integer<std::int32_t>(byte) ^ flip) - flip;
   }
@@ -371,7 +370,7 @@ void for_some_windows(const ConvolutionView& c, Visit visit) {
 // Whether a weight is so large that two products of uint8 x with int8 w may leave int16.
 bool has_large_weights(std::span<const std::byte> w) {
   return std::any_of(w.begin(), w.end(), [](std::byte b) {
-    const std::int32_t weight = load8(Integer8::int8, b);
+    const std::int32_t weight = reference::load8(ElementType::int8, b);
     return weight > 64 || weight < -64;
   });
 }
@@ -379,8 +378,8 @@ bool has_large_weights(std::span<const std::byte> w) {
 }  // namespace
 
 void count_accumulation_corner_cases(const ConvolutionView& c, CornerCaseCounts& counts) {
-  if (c.operands.w_type != Integer8::int8) return;
-  if (c.operands.x_type == Integer8::uint8) {
+  if (c.operands.w_type != ElementType::int8) return;
+  if (c.operands.x_type == ElementType::uint8) {
     if (!has_large_weights(c.w)) return;
     for_some_windows(c, [&](const Window& window) {
       if (window.has_pair_overflow()) counts.add(CornerCase::pair_saturation);

@@ -101,8 +101,7 @@ namespace {
 using Sums = std::vector<std::int64_t>;
 
 reference::IntegerRange range_of(const Draft& draft) {
-  return reference::range_of(draft.y_type() == ElementType::int8 ? reference::Integer8::int8
-                                                                 : reference::Integer8::uint8);
+  return reference::range_of(draft.y_type() == ElementType::int8 ? ElementType::int8 : ElementType::uint8);
 }
 
 // Sums in units of x_scale / y_scale.

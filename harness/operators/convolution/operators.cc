@@ -165,7 +165,7 @@ class LoweredQLinearConv final : public LoweredConvolution {
   }
 
   [[nodiscard]] ChannelTraits traits_of(std::size_t channel) const {
-    const auto is_end = [](std::int32_t zero_point, reference::Integer8 type) {
+    const auto is_end = [](std::int32_t zero_point, ElementType type) {
       const reference::IntegerRange range = reference::range_of(type);
       return zero_point == range.lo || zero_point == range.hi;
     };
@@ -270,7 +270,7 @@ Classification classify_qlinear_conv(const Case& test_case) {
   if (const Tensor* bias = reader.input("B")) operands->bias = int32_values(*bias);
   const ElementType y_type = reader.input("y_zero_point")->type;
   reference::QLinearConv node{.operands = std::move(*operands),
-                              .y_type = integer8_of(y_type),
+                              .y_type = y_type,
                               .x_scale = float_at(*reader.input("x_scale"), 0),
                               .w_scale = expand(float_values(*reader.input("w_scale")), channels),
                               .y_scale = float_at(*reader.input("y_scale"), 0),

@@ -22,7 +22,6 @@ namespace qconform::diagnose {
 using reference::ConvolutionAttributes;
 using reference::ConvolutionGeometry;
 using reference::ConvolutionOperands;
-using reference::Integer8;
 using reference::QLinearConv;
 using reference::Requantization;
 

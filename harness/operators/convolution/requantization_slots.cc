@@ -63,7 +63,7 @@ Quotient fixed_product(std::int64_t accumulator, const Requantization& p, const 
 }
 
 // Every operation in a narrow type.
-template <reference::Element kType>
+template <ElementType kType>
 Quotient narrow_product(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*) {
   const auto& format = reference::float_format(kType);
   const double multiplier = rounded_to(format, double{p.x_scale} * p.w_scale / p.y_scale);
@@ -82,8 +82,8 @@ constexpr std::array<ProductForm, kFixed> fixed_forms() {
 
 struct ProductForms {
   std::vector<std::string> names{"exact", "float16", "bfloat16"};
-  std::vector<ProductForm> forms{exact_product, narrow_product<reference::Element::float16>,
-                                 narrow_product<reference::Element::bfloat16>};
+  std::vector<ProductForm> forms{exact_product, narrow_product<ElementType::float16>,
+                                 narrow_product<ElementType::bfloat16>};
   std::vector<Variable> variables;
 
   ProductForms() {

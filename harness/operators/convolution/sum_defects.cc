@@ -37,7 +37,7 @@ std::int64_t raw_product(const Window& window, std::size_t k) {
 std::int64_t saturate_pairs_in(const Window& window, std::size_t run) {
   const ConvolutionOperands& o = window.operands;
   std::int64_t sum = window.sum();
-  if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return sum;
+  if (o.x_type != ElementType::uint8 || o.w_type != ElementType::int8) return sum;
   const auto taps = static_cast<std::size_t>(o.geometry.kernel_taps());
   const auto channels = static_cast<std::size_t>(o.geometry.group_input_channels());
   const auto at = [&](std::size_t k) { return k % channels * taps + k / channels; };
@@ -62,7 +62,7 @@ std::int64_t saturate_pairs_of_taps(const Window& window) {
 std::int64_t wrap_channels(const Window& window) {
   const ConvolutionOperands& o = window.operands;
   std::int64_t sum = window.sum();
-  if (o.x_type != Integer8::int8 || o.w_type != Integer8::int8) return sum;
+  if (o.x_type != ElementType::int8 || o.w_type != ElementType::int8) return sum;
   const auto taps = static_cast<std::size_t>(o.geometry.kernel_taps());
   for (std::size_t begin = 0; begin < window.w.size(); begin += taps) {
     std::int64_t channel = 0;
@@ -90,7 +90,7 @@ std::int64_t without_compensation(const Window& window) {
   const ConvolutionOperands& o = window.operands;
   const ConvolutionGeometry& g = o.geometry;
   if (g.group == 1 || g.output_channels != 8 || window.w.size() != 8 || g.kernel_taps() != 8) return window.sum();
-  const std::int64_t raised = o.x_type == Integer8::int8 ? 128 : 0;
+  const std::int64_t raised = o.x_type == ElementType::int8 ? 128 : 0;
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < window.w.size(); ++k) {
     sum += (window.x[k] + raised) * (window.w[k] - window.w_zero_point);
@@ -101,7 +101,7 @@ std::int64_t without_compensation(const Window& window) {
 // As int8 that leave pairs of products with uint8 inside int16; the sum is doubled.
 std::int32_t halve_weight(const ConvolutionOperands& o, std::byte stored) {
   const std::int32_t value = reference::load8(o.w_type, stored);
-  const bool is_halved = o.x_type == Integer8::int8 && o.w_type == Integer8::int8;
+  const bool is_halved = o.x_type == ElementType::int8 && o.w_type == ElementType::int8;
   return is_halved ? 2 * static_cast<std::int32_t>(std::nearbyint(value / 2.0)) : value;
 }
 
@@ -167,8 +167,9 @@ constexpr Defect kSumDefects[] = {
      .evidence = "onnxruntime#27671",
      .replace =
          [](Stages& s) {
-           s.set(stage::w_value,
-                 [](const ConvolutionOperands&, std::byte stored) { return reference::load8(Integer8::int8, stored); });
+           s.set(stage::w_value, [](const ConvolutionOperands&, std::byte stored) {
+             return reference::load8(ElementType::int8, stored);
+           });
          }},
     {.id = "w-halved",
      .description = "beside int8 x, weights are halved, ties to even, and the sum doubled",
@@ -194,7 +195,7 @@ constexpr Defect kSumDefects[] = {
      .replace =
          [](Stages& s) {
            s.set(stage::w_zero_point,
-                 [](const ConvolutionOperands& o, std::int64_t) { return o.w_type == Integer8::uint8 ? 128 : 0; });
+                 [](const ConvolutionOperands& o, std::int64_t) { return o.w_type == ElementType::uint8 ? 128 : 0; });
          }},
     {.id = "w-zp-first-channel",
      .description = "the first channel's w_zero_point serves every channel",

@@ -21,21 +21,21 @@ const FactorContext& factor(const StageContext& c) {
   return as<FactorContext>(c);
 }
 
-std::int64_t is_type(Integer8 type, Integer8 wanted) {
+std::int64_t is_type(ElementType type, ElementType wanted) {
   return type == wanted ? 1 : 0;
 }
 
 constexpr Variable kXUnsigned{"x_unsigned", [](const StageContext& c, std::int64_t) {
-                                return is_type(factor(c).operands->x_type, Integer8::uint8);
+                                return is_type(factor(c).operands->x_type, ElementType::uint8);
                               }};
 constexpr Variable kWUnsigned{"w_unsigned", [](const StageContext& c, std::int64_t) {
-                                return is_type(factor(c).operands->w_type, Integer8::uint8);
+                                return is_type(factor(c).operands->w_type, ElementType::uint8);
                               }};
 constexpr Variable kXSigned{"x_signed", [](const StageContext& c, std::int64_t) {
-                              return is_type(factor(c).operands->x_type, Integer8::int8);
+                              return is_type(factor(c).operands->x_type, ElementType::int8);
                             }};
 constexpr Variable kWSigned{"w_signed", [](const StageContext& c, std::int64_t) {
-                              return is_type(factor(c).operands->w_type, Integer8::int8);
+                              return is_type(factor(c).operands->w_type, ElementType::int8);
                             }};
 constexpr Variable kZeroPoint{"zero_point", [](const StageContext& c, std::int64_t) { return factor(c).zero_point; }};
 
@@ -55,7 +55,7 @@ constexpr Variable kWZeroPoint[] = {kZeroPoint, kXUnsigned, kWUnsigned};
 
 void set_pad(Stages& stages, const Expression& expression) {
   stages.set(stage::pad, {[](const Expression& e, const ConvolutionOperands& o, std::int32_t zero_point) {
-                            const IntegerRange range = range_of(o.x_type);
+                            const IntegerRange range = reference::range_of(o.x_type);
                             const auto value = e.evaluate(FactorContext{{range}, &o, 0, zero_point});
                             return static_cast<std::int32_t>(held_in(range, value));
                           },
@@ -67,12 +67,11 @@ std::int32_t narrowed(std::int64_t value) {
 }
 
 void set_x_zero_point(Stages& stages, const Expression& expression) {
-  stages.set(
-      stage::x_zero_point,
-      {[](const Expression& e, const ConvolutionOperands& o, bool touches_padding) {
-         return narrowed(e.evaluate(FactorContext{{range_of(o.x_type)}, &o, 0, o.x_zero_point, touches_padding}));
-       },
-       expression});
+  stages.set(stage::x_zero_point, {[](const Expression& e, const ConvolutionOperands& o, bool touches_padding) {
+                                     return narrowed(e.evaluate(FactorContext{
+                                         {reference::range_of(o.x_type)}, &o, 0, o.x_zero_point, touches_padding}));
+                                   },
+                                   expression});
 }
 
 void set_x_difference(Stages& stages, const Expression& expression) {
@@ -86,17 +85,18 @@ void set_x_difference(Stages& stages, const Expression& expression) {
 void set_w_value(Stages& stages, const Expression& expression) {
   stages.set(stage::w_value, {[](const Expression& e, const ConvolutionOperands& o, std::byte stored) {
                                 const std::int32_t w = reference::load8(o.w_type, stored);
-                                return narrowed(e.evaluate(FactorContext{{range_of(o.w_type)}, &o, w, 0}));
+                                return narrowed(e.evaluate(FactorContext{{reference::range_of(o.w_type)}, &o, w, 0}));
                               },
                               expression});
 }
 
 void set_w_zero_point(Stages& stages, const Expression& expression) {
-  stages.set(stage::w_zero_point, {[](const Expression& e, const ConvolutionOperands& o, std::int64_t channel) {
-                                     const std::int32_t own = o.w_zero_point[static_cast<std::size_t>(channel)];
-                                     return narrowed(e.evaluate(FactorContext{{range_of(o.w_type)}, &o, 0, own}));
-                                   },
-                                   expression});
+  stages.set(stage::w_zero_point,
+             {[](const Expression& e, const ConvolutionOperands& o, std::int64_t channel) {
+                const std::int32_t own = o.w_zero_point[static_cast<std::size_t>(channel)];
+                return narrowed(e.evaluate(FactorContext{{reference::range_of(o.w_type)}, &o, 0, own}));
+              },
+              expression});
 }
 
 void set_w_zero_point_index(Stages& stages, const Expression& expression) {
@@ -130,7 +130,7 @@ double stored_as(SumType type, double value) {
     case SumType::wrap8: return static_cast<std::int8_t>(static_cast<std::uint64_t>(whole) & 0xFFU);
     case SumType::wrap16: return static_cast<std::int16_t>(static_cast<std::uint64_t>(whole) & 0xFFFFU);
     case SumType::saturate16: return static_cast<double>(std::clamp<std::int64_t>(whole, INT16_MIN, INT16_MAX));
-    case SumType::float16: return rounded_to(reference::float_format(reference::Element::float16), value);
+    case SumType::float16: return rounded_to(reference::float_format(ElementType::float16), value);
     case SumType::float32: break;
   }
   return static_cast<float>(value);
@@ -200,7 +200,7 @@ std::int64_t without_tail(const StageContext& context, std::int64_t which) {
 
 std::int64_t window_type(const StageContext& c, std::int64_t which) {
   const ConvolutionOperands& o = window_of(c).operands;
-  return is_type(which < 2 ? o.x_type : o.w_type, which % 2 == 0 ? Integer8::uint8 : Integer8::int8);
+  return is_type(which < 2 ? o.x_type : o.w_type, which % 2 == 0 ? ElementType::uint8 : ElementType::int8);
 }
 
 std::span<const Variable> sum_variables() {

@@ -144,7 +144,7 @@ namespace qconform::sweep::convolution {
 namespace {
 
 bool mostly_ends(const Tensor& tensor) {
-  const reference::IntegerRange range = reference::range_of(integer8_of(tensor.type));
+  const reference::IntegerRange range = reference::range_of(tensor.type);
   const std::byte lo = reference::store8(range.lo);
   const std::byte hi = reference::store8(range.hi);
   std::size_t left = tensor.bytes.size() / 2 + 1;  // ends that are still missing

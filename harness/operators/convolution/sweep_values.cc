@@ -180,8 +180,8 @@ Sums sums_of(const Row& row, const Shape& shape, const Values& values) {
   auto geometry = resolve_geometry(values.x.shape, values.w.shape, attributes, contract);
   if (!geometry) return {{}, 1, 1};
   reference::ConvolutionOperands operands{.geometry = std::move(*geometry),
-                                          .x_type = integer8_of(values.x.type),
-                                          .w_type = integer8_of(values.w.type),
+                                          .x_type = values.x.type,
+                                          .w_type = values.w.type,
                                           .x_zero_point = static_cast<std::int32_t>(values.x_zero_point),
                                           .w_zero_point = {values.w_zero_point.begin(), values.w_zero_point.end()},
                                           .bias = values.bias};
@@ -245,7 +245,7 @@ bool sums_detect_much(const Sums& sums) {
 
 bool outputs_detect_much(const Sums& sums, const Values& values) {
   if (sums.values.size() < kFewElements) return sums_detect_much(sums);
-  const reference::IntegerRange range = range_of(integer8_of(values.y_type));
+  const reference::IntegerRange range = reference::range_of(values.y_type);
   std::size_t saturated = 0;
   bool alike = true;
   std::optional<std::int32_t> first;

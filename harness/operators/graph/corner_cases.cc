@@ -121,8 +121,7 @@ class Detector {
     if (clip.function != Function::clip) return;
     if (clip.alpha > clip.beta) return add(CornerCase::activation_reversed, step);
     if (node.y_scale.empty()) return;
-    const auto range =
-        reference::is_integer(node.y_type) ? reference::range_of(node.y_type) : reference::IntegerRange{-448, 448};
+    const auto range = is_integer(node.y_type) ? reference::range_of(node.y_type) : reference::IntegerRange{-448, 448};
     const double scale = node.y_scale.front();
     const double zero_point = node.y_zero_point.front();
     const auto is_at = [&](double bound, double end) { return std::fabs(bound / scale + zero_point - end) < 1.5; };
@@ -225,7 +224,7 @@ class Detector {
       return;
     }
     if (is_read_by_sums(bias)) add(CornerCase::shared_weights, step);
-    if (own.dequantize->node.x_type != reference::Element::int32) return;
+    if (own.dequantize->node.x_type != ElementType::int32) return;
     const Origin x = origin_of(sum.operands[0]);
     const Origin w = origin_of(sum.operands[1]);
     if (x.dequantize == nullptr || w.dequantize == nullptr) return;

@@ -92,7 +92,7 @@ std::uint64_t pattern_of(ElementType type, double number) {
     return integer & ~std::uint64_t{0} >> (64 - bits_of(type));
   }
   if (type == ElementType::float64) return std::bit_cast<std::uint64_t>(number);
-  return encode(reference::float_format(element_of(type)), number, reference::Overflow::special);
+  return encode(reference::float_format(type), number, reference::Overflow::special);
 }
 
 Tensor tensor_of(const reference::graph::Value& value, ElementType type, const reference::graph::Bounds& exact) {

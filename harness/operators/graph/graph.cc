@@ -43,7 +43,7 @@ class Evaluated {
     const graph::Program& program = lowered_.program;
     return std::any_of(program.steps.begin(), program.steps.end(), [&](const graph::Step& step) {
       return std::holds_alternative<graph::WeightedSum>(step.what) &&
-             graph::precision_of(program.values[step.result].type) < graph::precision_of(reference::Element::float32);
+             graph::precision_of(program.values[step.result].type) < graph::precision_of(ElementType::float32);
     });
   }
   // Returns the bounds of the value that output `number` is.

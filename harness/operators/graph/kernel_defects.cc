@@ -137,7 +137,7 @@ GraphChange quantize_activations(const GraphStep& step) {
 template <typename Rounded>
 GraphChange requantized(const GraphStep& step, Rounded rounded) {
   const auto& node = std::get<graph::Quantize>(step.step().what).node;
-  if (!reference::is_integer(node.y_type)) return {};
+  if (!is_integer(node.y_type)) return {};
   const reference::IntegerRange range = reference::range_of(node.y_type);
   GraphElements y = step.result();
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -169,7 +169,7 @@ GraphChange add_zero_point_first(const GraphStep& step) {
 GraphChange wrap_softmax(const GraphStep& step) {
   if (step.made<graph::Softmax>(step.step().operands[0]) == nullptr) return {};
   const auto& node = std::get<graph::Quantize>(step.step().what).node;
-  const std::int64_t modulus = std::int64_t{1} << reference::bits_of(node.y_type);
+  const std::int64_t modulus = std::int64_t{1} << bits_of(node.y_type);
   const std::int64_t lowest = reference::range_of(node.y_type).lo;
   return requantized(step, [&](std::size_t i, double scale, std::int32_t zero_point) -> std::optional<double> {
     const double whole = reference::round_half_even(step.operand(0)[i] / scale) + zero_point;
@@ -184,7 +184,7 @@ GraphChange lose_softmax_of_one(const GraphStep& step) {
   constexpr double kLost = 145;
   const auto* softmax = step.made<graph::Softmax>(step.step().operands[0]);
   const auto& node = std::get<graph::Quantize>(step.step().what).node;
-  if (softmax == nullptr || softmax->length != 1 || node.y_type != reference::Element::uint8) return {};
+  if (softmax == nullptr || softmax->length != 1 || node.y_type != ElementType::uint8) return {};
   return requantized(step, [&](std::size_t, double scale, std::int32_t zero_point) -> std::optional<double> {
     if (1 / scale < kLost) return {};
     return zero_point;
@@ -195,8 +195,8 @@ GraphChange lose_softmax_of_one(const GraphStep& step) {
 // reads in integers and dequantizes itself may stay float32.
 template <bool kWeights>
 std::vector<GraphElements> keep_in_bfloat16(const graph::Program& program) {
-  constexpr auto kWide = reference::Element::float32;
-  constexpr auto kNarrow = reference::Element::bfloat16;
+  constexpr auto kWide = ElementType::float32;
+  constexpr auto kNarrow = ElementType::bfloat16;
   std::vector<bool> is_weights(program.values.size(), false);
   for (const graph::Step& step : program.steps) {
     const auto* sum = std::get_if<graph::WeightedSum>(&step.what);

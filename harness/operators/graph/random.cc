@@ -39,8 +39,8 @@ struct Wire {
 };
 
 std::int64_t half_bits(float power) {
-  return static_cast<std::int64_t>(encode(reference::float_format(reference::Element::float16),
-                                          static_cast<double>(power), reference::Overflow::special));
+  return static_cast<std::int64_t>(
+      encode(reference::float_format(ElementType::float16), static_cast<double>(power), reference::Overflow::special));
 }
 
 class Draft;

@@ -113,7 +113,7 @@ Case drop_first_pairs(const Case& graph) {
 Case merge_pairs(const Case& graph) {
   for (const TwoPairs& pairs : two_pairs(graph)) {
     if (!pairs.dq2 || !held_pair(graph, graph.nodes[*pairs.dq2])) continue;
-    const auto [first, last] = reference::range_of(element_of(pairs.first.type));
+    const auto [first, last] = reference::range_of(pairs.first.type);
     const auto end_of = [&](std::int32_t integer, const Pair& pair) {
       return static_cast<float>(static_cast<double>(integer - pair.zero_point) * pair.scale);
     };
@@ -147,7 +147,7 @@ Case take_scale_of_q(const Case& graph) {
     const Tensor* own = initializer_of(result, result.nodes[i].inputs[1]);
     if (of_q == nullptr || own == nullptr || of_q->type == own->type || of_q->shape != own->shape) continue;
     if (of_q->type != ElementType::float32 || own->type != ElementType::float16) continue;
-    reference::graph::Value value{element_of(own->type), own->shape};
+    reference::graph::Value value{own->type, own->shape};
     GraphElements scales;
     for (std::int64_t s = 0; s < of_q->elements(); ++s) scales.push_back(static_cast<double>(float_at(*of_q, s)));
     result.nodes[i].inputs[1] = add_initializer(result, tensor_of(value, own->type, {scales, scales}));

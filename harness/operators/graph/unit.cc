@@ -19,7 +19,7 @@ using enum ElementType;
 namespace graph = reference::graph;
 
 const reference::FloatFormat& format_of(ElementType type) {
-  return reference::float_format(element_of(type));
+  return reference::float_format(type);
 }
 
 // Bits of a small float: no NaN, and no more than a few units.

@@ -141,7 +141,7 @@ Bias bias_of(const UnitView& view) {
   constexpr std::int64_t kLarge = std::int64_t{1} << 30;
   if (std::abs(integer_at(values, 0)) >= kLarge) return kLargeBias;
   const double product = view.first_scale(*view.x) * view.first_scale(*view.other);
-  const auto& format = reference::float_format(element_of(view.scale(*node).type));
+  const auto& format = reference::float_format(view.scale(*node).type);
   return view.first_scale(*node) == reference::rounded_to(format, product) ? kExactBias : kOtherBiasScale;
 }
 

@@ -12,8 +12,6 @@
 namespace qconform {
 namespace {
 
-using reference::bits_of;
-using reference::Element;
 using reference::FloatFormat;
 using reference::QuantizationLayout;
 
@@ -35,10 +33,10 @@ void for_each_element(const QuantizationLayout& layout, Visit visit) {
 // A float type to which results are rounded.
 class FloatOutput {
  public:
-  explicit FloatOutput(Element type)
-      : mantissa_bits_(float_format(type).mantissa_bits),
-        smallest_exponent_(float_format(type).smallest_exponent()),
-        largest_(decode(float_format(type), float_format(type).largest())) {}
+  explicit FloatOutput(ElementType type)
+      : mantissa_bits_(reference::float_format(type).mantissa_bits),
+        smallest_exponent_(reference::float_format(type).smallest_exponent()),
+        largest_(reference::decode(reference::float_format(type), reference::float_format(type).largest())) {}
 
   /// `value` approximates a result within 2^-50; is_exact tells whether a number of few bits is it.
   template <typename IsExact>
@@ -73,20 +71,20 @@ void count_layout(const QuantizationLayout& layout, std::int64_t axis, CornerCas
   }
 }
 
-void count_packing(Element type, std::int64_t elements, CornerCaseCounts& counts) {
+void count_packing(ElementType type, std::int64_t elements, CornerCaseCounts& counts) {
   if (const int bits = bits_of(type); bits < 8) counts.add(CornerCase::odd_packed_count, elements % (8 / bits));
 }
 
-bool is_subnormal_scale(double scale, Element type) {
+bool is_subnormal_scale(double scale, ElementType type) {
   // A power of two below float32's normal numbers is subnormal once it is a float.
-  const Element held = type == Element::float8e8m0 ? Element::float32 : type;
-  if (reference::is_integer(held) || scale == 0) return false;
-  return std::fabs(scale) < std::ldexp(1.0, float_format(held).smallest_exponent());
+  const ElementType held = type == ElementType::float8e8m0 ? ElementType::float32 : type;
+  if (is_integer(held) || scale == 0) return false;
+  return std::fabs(scale) < std::ldexp(1.0, reference::float_format(held).smallest_exponent());
 }
 
 // Its reciprocal is no normal number of its type.
-bool is_large_half_scale(double scale, Element type) {
-  return type == Element::float16 && std::fabs(scale) > 0x1p14;
+bool is_large_half_scale(double scale, ElementType type) {
+  return type == ElementType::float16 && std::fabs(scale) > 0x1p14;
 }
 
 // By parameter: is it unlike the first one; is its scale subnormal, or large.
@@ -100,7 +98,7 @@ struct ParameterTraits {
 
 template <typename ZeroPoint>
 std::vector<ParameterTraits> traits_of(const std::vector<double>& scales, const std::vector<ZeroPoint>& zero_points,
-                                       Element scale_type) {
+                                       ElementType scale_type) {
   std::vector<ParameterTraits> traits(scales.size());
   for (std::size_t i = 0; i < scales.size(); ++i) {
     traits[i] = {scales[i] != scales[0] || zero_points[i] != zero_points[0], is_subnormal_scale(scales[i], scale_type),
@@ -126,8 +124,8 @@ bool count_specials(double x, CornerCaseCounts& counts) {
   return std::isfinite(x);
 }
 
-void count_int32(Element type, double x, CornerCaseCounts& counts) {
-  if (type != Element::int32) return;
+void count_int32(ElementType type, double x, CornerCaseCounts& counts) {
+  if (type != ElementType::int32) return;
   if (static_cast<double>(static_cast<float>(x)) != x) counts.add(CornerCase::int32_beyond_float);
   if (x == -0x1p31) counts.add(CornerCase::int32_lowest);
 }
@@ -139,9 +137,12 @@ bool is_negative_zero(double value) {
 class QuantizeCornerCases {
  public:
   QuantizeCornerCases(const reference::QuantizeLinear& node, CornerCaseCounts& counts)
-      : node_(node), counts_(counts), ulp_(std::ldexp(1.0, -float_format(division_type(node)).mantissa_bits)) {
+      : node_(node),
+        counts_(counts),
+        ulp_(std::ldexp(1.0, -reference::float_format(division_type(node)).mantissa_bits)) {
     if (!is_integer(node.y_type)) return;
-    for (const std::int32_t zero_point : node.y_zero_point) ranges_.emplace_back(range_of(node.y_type), zero_point);
+    for (const std::int32_t zero_point : node.y_zero_point)
+      ranges_.emplace_back(reference::range_of(node.y_type), zero_point);
   }
 
   void count(double x, std::size_t parameter) {
@@ -171,14 +172,14 @@ class QuantizeCornerCases {
   const reference::QuantizeLinear& node_;
   CornerCaseCounts& counts_;
   double ulp_;
-  FloatOutput output_{is_integer(node_.y_type) ? Element::float32 : node_.y_type};
+  FloatOutput output_{is_integer(node_.y_type) ? ElementType::float32 : node_.y_type};
   std::vector<RoundingCornerCases> ranges_;
 };
 
 class DequantizeCornerCases {
  public:
   DequantizeCornerCases(const reference::DequantizeLinear& node, CornerCaseCounts& counts)
-      : node_(node), counts_(counts), is_float32_(node.y_type == Element::float32) {
+      : node_(node), counts_(counts), is_float32_(node.y_type == ElementType::float32) {
     if (is_integer(node.x_type)) half_range_ = std::ldexp(1.0, bits_of(node.x_type) - 1);
   }
 
@@ -194,7 +195,7 @@ class DequantizeCornerCases {
     }
     // 16 bits times 24: exact. int32 x may be rounded twice, and a difference of float8 has up to 32 bits: their
     // products are not called midpoints.
-    const bool is_exact = is_integer(node_.x_type) ? node_.x_type != Element::int32 : zero_point == 0;
+    const bool is_exact = is_integer(node_.x_type) ? node_.x_type != ElementType::int32 : zero_point == 0;
     output_.count(difference * scale, counts_, [&](double) { return is_exact; });
     if (is_exact && is_float32_ && zero_point != 0) count_expanded(x, zero_point, scale);
   }
@@ -214,13 +215,13 @@ class DequantizeCornerCases {
 };
 
 // Values of the common types without a call.
-double load(Element type, std::span<const std::byte> x, std::int64_t index) {
+double load(ElementType type, std::span<const std::byte> x, std::int64_t index) {
   const auto i = static_cast<std::size_t>(index);
   switch (type) {
-    case Element::float32:
+    case ElementType::float32:
       return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(reference::load_bits(x, 32, index))));
-    case Element::uint8: return load8(reference::Integer8::uint8, x[i]);
-    case Element::int8: return load8(reference::Integer8::int8, x[i]);
+    case ElementType::uint8: return reference::load8(ElementType::uint8, x[i]);
+    case ElementType::int8: return reference::load8(ElementType::int8, x[i]);
     default: return reference::value_at(type, x, index);
   }
 }

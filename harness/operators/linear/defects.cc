@@ -42,8 +42,8 @@ std::size_t parameter_of_block(const QuantizationLayout& layout, std::int64_t in
   return static_cast<std::size_t>(std::clamp<std::int64_t>(parameter, 0, layout.parameters() - 1));
 }
 
-double int32_as_float32(reference::Element type, double stated) {
-  return type == reference::Element::int32 ? std::bit_cast<float>(static_cast<std::int32_t>(stated)) : stated;
+double int32_as_float32(ElementType type, double stated) {
+  return type == ElementType::int32 ? std::bit_cast<float>(static_cast<std::int32_t>(stated)) : stated;
 }
 
 std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
@@ -90,7 +90,7 @@ std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t in
   constexpr std::int64_t kInAByte = 4;
   constexpr std::int64_t kLast = 2;
   const QuantizationLayout& layout = p.layout;
-  const bool is_hit = p.x_type == reference::Element::float32 && is_integer(p.y_type) && bits_of(p.y_type) == 2 &&
+  const bool is_hit = p.x_type == ElementType::float32 && is_integer(p.y_type) && bits_of(p.y_type) == 2 &&
                       layout.inner == 1 && !layout.is_blocked();
   const std::int64_t in_byte = index % kInAByte;
   if (!is_hit || in_byte >= kLast) return layout.parameter_of(index);
@@ -99,10 +99,10 @@ std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t in
 
 // float16 and bfloat16 divided in float32.
 Quotient divide_wider(const QuantizeLinear& node, double x, double scale) {
-  const reference::Element type = division_type(node);
-  const bool is_narrow = type == reference::Element::float16 || type == reference::Element::bfloat16;
+  const ElementType type = division_type(node);
+  const bool is_narrow = type == ElementType::float16 || type == ElementType::bfloat16;
   if (!is_narrow) return divide(node, x, scale);
-  return reference::divide({reference::DivisionMethod::operands_rounded, reference::Element::float32, "Q3"}, x, scale);
+  return reference::divide({reference::DivisionMethod::operands_rounded, ElementType::float32, "Q3"}, x, scale);
 }
 
 // RN32(x * RN32(1 / scale) + zero point), then to an integer: one operation of a processor that multiplies and adds.
@@ -111,7 +111,7 @@ void multiply_and_add(Stages& s) {
     if (!is_integer(node.y_type)) return divide(node, x, scale);
     const double reciprocal = 1.0F / static_cast<float>(scale);
     const double product = double{static_cast<float>(x)} * reciprocal;  // exact
-    return reference::divide({reference::DivisionMethod::exact, reference::Element::float32, "Q1"}, product, 1);
+    return reference::divide({reference::DivisionMethod::exact, ElementType::float32, "Q1"}, product, 1);
   });
   add_zero_point_in_float32(s);
   s.set(stage::storage_offset, hold_as_int8);
@@ -121,33 +121,33 @@ void multiply_and_add(Stages& s) {
 // most.
 std::uint64_t multiply_held_and_fused(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
   const FloatFormat& format = reference::float_format(node.y_type);
-  const double held = node.x_type == reference::Element::uint8 ? 128 : 0;
+  const double held = node.x_type == ElementType::uint8 ? 128 : 0;
   const double offset = rounded_to(format, (zero_point - held) * scale);
   return encode(format, (x - held) * scale - offset, reference::Overflow::special);
 }
 
 std::uint64_t multiply_in_float32(const DequantizeLinear& node, double x, double zero_point, double difference,
                                   double scale) {
-  if (node.y_type == reference::Element::float32) return diagnose::multiply(node, x, zero_point, difference, scale);
+  if (node.y_type == ElementType::float32) return diagnose::multiply(node, x, zero_point, difference, scale);
   return reference::multiply({reference::MultiplicationMethod::through_float32, "D4"}, node.y_type, difference, scale);
 }
 
 // A finite quotient to be stored as `type` without saturation; NaN where it is another one.
-double overflowing(const QuantizeLinear& node, const Quotient& quotient, reference::Element type) {
+double overflowing(const QuantizeLinear& node, const Quotient& quotient, ElementType type) {
   const bool is_meant = node.y_type == type && !node.saturate && quotient.kind == Quotient::Kind::finite;
   return is_meant ? float64_of(quotient) : std::nan("");
 }
 
 // 480 is the middle of 448, the largest number, and 512, which would be the next one: NaN has the pattern of 480.
 std::uint64_t overflow_above_480(const QuantizeLinear& node, const Quotient& quotient) {
-  const double value = overflowing(node, quotient, reference::Element::float8e4m3fn);
+  const double value = overflowing(node, quotient, ElementType::float8e4m3fn);
   if (!(std::fabs(value) <= 480)) return encode_quotient(node, quotient);
   return encode(reference::float_format(node.y_type), value, reference::Overflow::saturate);
 }
 
 // The middle of 57344, the largest number, and 65536, which would be the next one: of the NaNs the one of all ones.
 std::uint64_t nan_at_61440(const QuantizeLinear& node, const Quotient& quotient) {
-  const double value = overflowing(node, quotient, reference::Element::float8e5m2);
+  const double value = overflowing(node, quotient, ElementType::float8e5m2);
   if (std::fabs(value) != 61440) return encode_quotient(node, quotient);
   const std::uint64_t sign_bit = reference::float_format(node.y_type).sign_bit();
   return (sign_bit - 1) | (value < 0 ? sign_bit : 0);
@@ -237,8 +237,7 @@ constexpr Defect kLinearDefects[] = {
      .evidence = "OpenCV 4.10.0",
      .replace =
          [](Stages& s) {
-           s.set(stage::absent_zero_point,
-                 [](reference::Element type) { return type == reference::Element::uint8 ? 128 : 0; });
+           s.set(stage::absent_zero_point, [](ElementType type) { return type == ElementType::uint8 ? 128 : 0; });
          }},
     {.id = "axis-unread",
      .description = "the attribute axis is not read: axis 1, its default, has the parameters",
@@ -262,8 +261,8 @@ constexpr Defect kLinearDefects[] = {
      .evidence = "OpenCV 4.6.0",
      .replace =
          [](Stages& s) {
-           s.set(stage::output_type, [](reference::Element stated, reference::Element without) {
-             return without == reference::Element::float8e8m0 ? stated : without;
+           s.set(stage::output_type, [](ElementType stated, ElementType without) {
+             return without == ElementType::float8e8m0 ? stated : without;
            });
          }},
     {.id = "precision-unread",
@@ -272,8 +271,7 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "a precision other than the scale's type",
      .rule = "Q3",
      .evidence = "ONNX Runtime 1.30.0",
-     .replace =
-         [](Stages& s) { s.set(stage::precision, [](reference::Element) { return reference::Element::none; }); }},
+     .replace = [](Stages& s) { s.set(stage::precision, [](ElementType) { return ElementType::undefined; }); }},
     {.id = "saturate-unread",
      .description = "the attribute saturate is not read: overflow gives the largest number",
      .operators = {"QuantizeLinear"},

@@ -60,9 +60,9 @@ Case assemble(const Form& form, Tensor x, Tensor scale, std::int64_t zero_point)
 // A node for the stages to look at.
 QuantizeLinear quantize_node(const Form& form) {
   QuantizeLinear node;
-  node.x_type = element_of(form.x);
-  node.scale_type = form.x == ElementType::float16 ? reference::Element::float16 : reference::Element::float32;
-  node.y_type = element_of(form.y);
+  node.x_type = form.x;
+  node.scale_type = form.x == ElementType::float16 ? ElementType::float16 : ElementType::float32;
+  node.y_type = form.y;
   node.version = static_cast<int>(form.version);
   return node;
 }
@@ -95,12 +95,12 @@ class QuantizeProbe {
     const reference::FloatFormat& format = reference::float_format(division_type(node_));
     const auto operand = stages.get(stage::operand);
     const Quotient quotient = stages.get(stage::quotient)(node_, operand(format, x), operand(format, scale_));
-    return finish(stages, quotient, {zero_point_, range_of(node_.y_type), 0});
+    return finish(stages, quotient, {zero_point_, reference::range_of(node_.y_type), 0});
   }
 
   double draw_element() {
     const CandidatePairs::Pair pair = pairs_.next(rng_);
-    const reference::IntegerRange range = range_of(node_.y_type);
+    const reference::IntegerRange range = reference::range_of(node_.y_type);
     double x = 0;
     for (int attempt = 0; attempt < kDrawsForAnElement; ++attempt) {
       const std::int64_t lowest = std::max(range.lo - zero_point_, -100);
@@ -156,8 +156,8 @@ Case draw_subnormal_quotients(Rng& rng, const Form& form, const CandidatePairs&)
 
 DequantizeLinear dequantize_node(const Form& form) {
   DequantizeLinear node;
-  node.x_type = element_of(form.x);
-  node.y_type = element_of(form.y);
+  node.x_type = form.x;
+  node.y_type = form.y;
   node.scale_type = node.y_type;
   node.version = static_cast<int>(form.version);
   return node;
@@ -270,14 +270,13 @@ std::vector<Experiment> linear_experiments() {
 namespace {
 
 using reference::DivisionMethod;
-using reference::Element;
 using reference::MultiplicationMethod;
 
-template <Element type>
+template <ElementType type>
 bool divides(const Lowered& node) {
   const QuantizeLinear* const q = quantize_linear_of(node);
-  const Element scale = type == Element::int32 ? Element::float32 : type;
-  return q != nullptr && q->x_type == type && q->scale_type == scale && q->precision == Element::none;
+  const ElementType scale = type == ElementType::int32 ? ElementType::float32 : type;
+  return q != nullptr && q->x_type == type && q->scale_type == scale && q->precision == ElementType::undefined;
 }
 
 bool to_integer(const Lowered& node) {
@@ -285,7 +284,7 @@ bool to_integer(const Lowered& node) {
   return q != nullptr && is_integer(q->y_type);
 }
 
-template <DivisionMethod method, Element type>
+template <DivisionMethod method, ElementType type>
 Variant division(std::string id, std::string formula) {
   return {std::move(id), std::move(formula), [](Stages& s) {
             s.set(stage::quotient, [](const QuantizeLinear&, double x, double scale) {
@@ -295,8 +294,8 @@ Variant division(std::string id, std::string formula) {
 }
 
 std::vector<Variant> float_division_variants() {
-  constexpr Element kF32 = Element::float32;
-  constexpr Element kF64 = Element::float64;
+  constexpr ElementType kF32 = ElementType::float32;
+  constexpr ElementType kF64 = ElementType::float64;
   Variant reciprocal = division<DivisionMethod::reciprocal, kF32>("reciprocal", "f32(x * f32(1 / s))");
   reciprocal.defect = "reciprocal";
   return {division<DivisionMethod::operands_rounded, kF32>("f32", "f32(x / s)"),
@@ -306,8 +305,8 @@ std::vector<Variant> float_division_variants() {
 }
 
 std::vector<Variant> half_division_variants() {
-  constexpr Element kF16 = Element::float16;
-  constexpr Element kF32 = Element::float32;
+  constexpr ElementType kF16 = ElementType::float16;
+  constexpr ElementType kF32 = ElementType::float32;
   return {division<DivisionMethod::operands_rounded, kF16>("f16", "f16(x / s)"),
           division<DivisionMethod::once, kF32>("f32", "f32(x / s), which no wider quotient differs from"),
           division<DivisionMethod::reciprocal, kF16>("reciprocal", "f16(x * f16(1 / s))"),
@@ -315,8 +314,8 @@ std::vector<Variant> half_division_variants() {
 }
 
 std::vector<Variant> integer_division_variants() {
-  constexpr Element kF32 = Element::float32;
-  constexpr Element kF64 = Element::float64;
+  constexpr ElementType kF32 = ElementType::float32;
+  constexpr ElementType kF64 = ElementType::float64;
   return {division<DivisionMethod::operands_rounded, kF32>("f32", "f32(f32(x) / s)"),
           division<DivisionMethod::once, kF64>("f64", "f64(x / s)"),
           division<DivisionMethod::exact, kF32>("exact", "x / s, exactly"),
@@ -324,11 +323,11 @@ std::vector<Variant> integer_division_variants() {
           division<DivisionMethod::once, kF32>("f64-narrowed", "f32(x / s), x not rounded before")};
 }
 
-template <Element x, Element y>
+template <ElementType x, ElementType y>
 bool multiplies(const Lowered& node) {
   const DequantizeLinear* const d = dequantize_linear_of(node);
   if (d == nullptr || d->y_type != y) return false;
-  return x == Element::none ? is_integer(d->x_type) && bits_of(d->x_type) <= 16 : d->x_type == x;
+  return x == ElementType::undefined ? is_integer(d->x_type) && bits_of(d->x_type) <= 16 : d->x_type == x;
 }
 
 template <MultiplicationMethod method>
@@ -374,34 +373,34 @@ void flush_results(Stages& s) {
 std::vector<Choice> quantize_choices() {
   constexpr std::string_view kOp = "QuantizeLinear";
   return {
-      {"division", kOp, "how float32 x is divided", divides<Element::float32>, float_division_variants()},
+      {"division", kOp, "how float32 x is divided", divides<ElementType::float32>, float_division_variants()},
       {"rounding", kOp, "how the quotient becomes an integer", to_integer, rounding_variants()},
-      {"division-float16", kOp, "how float16 x is divided", divides<Element::float16>, half_division_variants()},
-      {"division-int32", kOp, "how int32 x is divided", divides<Element::int32>, integer_division_variants()},
+      {"division-float16", kOp, "how float16 x is divided", divides<ElementType::float16>, half_division_variants()},
+      {"division-int32", kOp, "how int32 x is divided", divides<ElementType::int32>, integer_division_variants()},
       {"conversion", kOp, "quotients beyond int32", to_integer, conversion_variants()},
       {"subnormals",
        kOp,
        "subnormal x or scale",
-       divides<Element::float32>,
+       divides<ElementType::float32>,
        {plain_variant("kept", "computed with"), variant_of_defect("flushed", "replaced by zero", "denormal-flush")}}};
 }
 
 std::vector<Choice> dequantize_choices() {
   constexpr std::string_view kOp = "DequantizeLinear";
-  constexpr Element kF32 = Element::float32;
-  return {
-      {"product", kOp, "how x, zero point and scale are multiplied", multiplies<Element::none, kF32>,
-       dequantized_product_variants()},
-      {"product-float16", kOp, "how a float16 result is formed", multiplies<Element::none, Element::float16>,
-       half_product_variants()},
-      {"product-int32", kOp, "how int32 x is multiplied", multiplies<Element::int32, kF32>, integer_product_variants()},
-      {"subnormals",
-       kOp,
-       "subnormal scale or result",
-       [](const Lowered& node) { return dequantize_linear_of(node) != nullptr; },
-       {plain_variant("kept", "computed with"),
-        variant_of_defect("flushed", "scales and results replaced by zero", "denormal-flush"),
-        {"results-flushed", "results replaced by zero", flush_results}}}};
+  constexpr ElementType kF32 = ElementType::float32;
+  return {{"product", kOp, "how x, zero point and scale are multiplied", multiplies<ElementType::undefined, kF32>,
+           dequantized_product_variants()},
+          {"product-float16", kOp, "how a float16 result is formed",
+           multiplies<ElementType::undefined, ElementType::float16>, half_product_variants()},
+          {"product-int32", kOp, "how int32 x is multiplied", multiplies<ElementType::int32, kF32>,
+           integer_product_variants()},
+          {"subnormals",
+           kOp,
+           "subnormal scale or result",
+           [](const Lowered& node) { return dequantize_linear_of(node) != nullptr; },
+           {plain_variant("kept", "computed with"),
+            variant_of_defect("flushed", "scales and results replaced by zero", "denormal-flush"),
+            {"results-flushed", "results replaced by zero", flush_results}}}};
 }
 
 }  // namespace

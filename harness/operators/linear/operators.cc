@@ -173,10 +173,10 @@ Classification classify_quantize_linear(const Case& test_case) {
   if (note_float_zero_points(parameters->zero_point, *y_type, contract)) result.value_is_open = true;
   const Tensor& x = *reader.input("x");
   reference::QuantizeLinear node{.layout = parameters->layout,
-                                 .x_type = element_of(x.type),
-                                 .scale_type = element_of(reader.input("y_scale")->type),
-                                 .y_type = element_of(*y_type),
-                                 .precision = element_of(*precision),
+                                 .x_type = x.type,
+                                 .scale_type = reader.input("y_scale")->type,
+                                 .y_type = *y_type,
+                                 .precision = *precision,
                                  .saturate = reader.int_attribute("saturate", 1) != 0,
                                  .version = version.version,
                                  .y_scale = std::move(parameters->scale),
@@ -327,9 +327,9 @@ Classification classify_dequantize_linear(const Case& test_case) {
   note_odd_zero_points(parameters->zero_point, x.type, contract);
   note_odd_dequantize_scales(parameters->scale, contract);
   reference::DequantizeLinear node{.layout = parameters->layout,
-                                   .x_type = element_of(x.type),
-                                   .scale_type = element_of(reader.input("x_scale")->type),
-                                   .y_type = element_of(*y_type),
+                                   .x_type = x.type,
+                                   .scale_type = reader.input("x_scale")->type,
+                                   .y_type = *y_type,
                                    .version = version.version,
                                    .x_scale = std::move(parameters->scale),
                                    .x_zero_point = std::move(parameters->zero_point)};

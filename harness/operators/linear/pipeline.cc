@@ -32,7 +32,7 @@ void run_quantize(const Stages& stages, const QuantizeLinear& node, const Linear
     const std::int32_t zero_point = node.y_zero_point[zero_point_of(parameter)];
     const std::uint64_t bits =
         is_integer(node.y_type)
-            ? static_cast<std::uint64_t>(finish(stages, quotient, {zero_point, range_of(node.y_type), 0}))
+            ? static_cast<std::uint64_t>(finish(stages, quotient, {zero_point, reference::range_of(node.y_type), 0}))
             : stages.get(stage::encode)(node, quotient);
     reference::store_bits(y, bits_of(node.y_type), i, bits);
   }
@@ -56,15 +56,14 @@ void run_dequantize(const Stages& stages, const DequantizeLinear& node, const Li
   }
 }
 
-void read_scales(const Stages& stages, reference::Element type, std::vector<double>& scales) {
+void read_scales(const Stages& stages, ElementType type, std::vector<double>& scales) {
   for (double& scale : scales) scale = stages.get(stage::scale)(type, scale);
 }
 
 // The node as the stages read its attributes and inputs.
 QuantizeLinear read_quantize(const Stages& stages, QuantizeLinear node, const Tensor* zero_point) {
-  using reference::Element;
-  node.y_type = stages.get(stage::output_type)(node.y_type,
-                                               zero_point == nullptr ? Element::uint8 : element_of(zero_point->type));
+  node.y_type =
+      stages.get(stage::output_type)(node.y_type, zero_point == nullptr ? ElementType::uint8 : zero_point->type);
   node.precision = stages.get(stage::precision)(node.precision);
   node.saturate = stages.get(stage::saturate)(node.saturate);
   read_scales(stages, node.scale_type, node.y_scale);
@@ -98,7 +97,7 @@ double subtract(const DequantizeLinear& node, double x, double zero_point) {
 }
 
 std::uint64_t multiply(const DequantizeLinear& node, double, double, double difference, double scale) {
-  if (node.y_type == reference::Element::float32) {
+  if (node.y_type == ElementType::float32) {
     // As the reference forms it, down to the bits of a NaN.
     return std::bit_cast<std::uint32_t>(static_cast<float>(difference) * static_cast<float>(scale));
   }
@@ -115,12 +114,12 @@ std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, 
   const Tensor* zero_point = test_case.input(2);
   if (const QuantizeLinear* stated = quantize_linear_of(lowered)) {
     const QuantizeLinear node = read_quantize(stages, *stated, zero_point);
-    Tensor y = Tensor::zeros(element_type_of(node.y_type), x.shape);
+    Tensor y = Tensor::zeros(node.y_type, x.shape);
     run_quantize(stages, node, placement(node), x.bytes, y.bytes);
     return y;
   }
   const DequantizeLinear node = read_dequantize(stages, *dequantize_linear_of(lowered), zero_point);
-  Tensor y = Tensor::zeros(element_type_of(node.y_type), x.shape);
+  Tensor y = Tensor::zeros(node.y_type, x.shape);
   run_dequantize(stages, node, placement(node), x.bytes, y.bytes);
   return y;
 }

@@ -26,8 +26,8 @@ struct LinearPlacement {
   const QuantizationLayout& layout;
   std::span<const std::int64_t> x_shape;
   std::int64_t axis;  ///< as the node states it, or its default
-  reference::Element x_type;
-  reference::Element y_type;
+  ElementType x_type;
+  ElementType y_type;
 };
 
 // Steps of the reference.
@@ -44,7 +44,7 @@ std::size_t parameter_of_axis(const LinearPlacement& placement, std::int64_t axi
 /// The parameter of an element if it belonged to this block, the nearest one where there is none.
 std::size_t parameter_of_block(const QuantizationLayout& layout, std::int64_t index, std::int64_t block);
 /// The float32 with an int32's bits.
-double int32_as_float32(reference::Element type, double stated);
+double int32_as_float32(ElementType type, double stated);
 /// x*s - zp*s, every operation in y's type.
 std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double difference,
                                 double scale);
@@ -52,11 +52,11 @@ std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double z
 namespace stage {
 
 /// The type of y. `without` is what it is without the attribute output_dtype.
-inline constexpr Stage<reference::Element (*)(reference::Element stated, reference::Element without)> output_type{
-    {"output_type"}, [](reference::Element stated, reference::Element) { return stated; }};
+inline constexpr Stage<ElementType (*)(ElementType stated, ElementType without)> output_type{
+    {"output_type"}, [](ElementType stated, ElementType) { return stated; }};
 /// The attributes of these names.
-inline constexpr Stage<reference::Element (*)(reference::Element stated)> precision{
-    {"precision"}, [](reference::Element stated) { return stated; }};
+inline constexpr Stage<ElementType (*)(ElementType stated)> precision{{"precision"},
+                                                                      [](ElementType stated) { return stated; }};
 inline constexpr Stage<bool (*)(bool stated)> saturate{{"saturate"}, [](bool stated) { return stated; }};
 
 /// How many elements of a tensor are computed; the rest holds zero bits.
@@ -69,11 +69,11 @@ inline constexpr Stage<std::size_t (*)(const LinearPlacement& placement, std::in
 inline constexpr Stage<std::size_t (*)(std::size_t of_scale)> zero_point_parameter{
     {"zero_point_parameter"}, [](std::size_t of_scale) { return of_scale; }};
 /// The zero point of a node that has none.
-inline constexpr Stage<std::int32_t (*)(reference::Element type)> absent_zero_point{
-    {"absent_zero_point"}, [](reference::Element) { return 0; }};
+inline constexpr Stage<std::int32_t (*)(ElementType type)> absent_zero_point{{"absent_zero_point"},
+                                                                             [](ElementType) { return 0; }};
 /// The value of a scale that is stored as this type.
-inline constexpr Stage<double (*)(reference::Element type, double stated)> scale{
-    {"scale"}, [](reference::Element, double stated) { return stated; }};
+inline constexpr Stage<double (*)(ElementType type, double stated)> scale{
+    {"scale"}, [](ElementType, double stated) { return stated; }};
 /// An operand as an arithmetic of this format takes it.
 inline constexpr Stage<double (*)(const FloatFormat& format, double value)> operand{
     {"operand"}, [](const FloatFormat&, double value) { return value; }};

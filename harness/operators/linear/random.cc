@@ -86,7 +86,7 @@ std::int64_t number_of(ElementType type) {
 Tensor rounded(ElementType type, Values shape, const std::vector<double>& values) {
   Tensor tensor{type, std::move(shape), {}};
   tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
-  const reference::FloatFormat& format = float_format(element_of(type));
+  const reference::FloatFormat& format = reference::float_format(type);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t bits = type == float32 ? std::bit_cast<std::uint32_t>(static_cast<float>(values[i]))
                                                : encode(format, values[i], reference::Overflow::special);
@@ -97,7 +97,7 @@ Tensor rounded(ElementType type, Values shape, const std::vector<double>& values
 
 // A positive subnormal number of a type, or the smallest number of float8e8m0.
 double subnormal(Rng& rng, ElementType type) {
-  const reference::FloatFormat& format = float_format(element_of(type));
+  const reference::FloatFormat& format = reference::float_format(type);
   if (format.mantissa_bits == 0) return decode(format, 0);
   return decode(format, 1 + rng.below((1U << format.mantissa_bits) - 1));
 }
@@ -132,7 +132,7 @@ Tensor draw_wide_scales(Rng& rng, const Frame& frame, int bits) {
 // Zero, either end, or any value of an integer type; 0 for types that take no other.
 std::int64_t draw_zero_point(Rng& rng, ElementType type) {
   if (type == uint8 || type == int8) return random_zero_point(rng, type);
-  const reference::IntegerRange range = reference::range_of(element_of(type));
+  const reference::IntegerRange range = reference::range_of(type);
   if (rng.chance(1, 3)) return 0;
   if (rng.chance(1, 3)) return rng.chance(1, 2) ? range.lo : range.hi;
   return rng.between(range.lo, range.hi);
@@ -192,7 +192,7 @@ double draw_real(Rng& rng, double scale, double reach) {
 // Draws a number near which overflow of a float type may begin: the largest number, and half a step or one step above
 // it, of either sign.
 double draw_border(Rng& rng, ElementType type) {
-  const reference::FloatFormat& format = float_format(element_of(type));
+  const reference::FloatFormat& format = reference::float_format(type);
   const double largest = decode(format, format.largest());
   const double step = largest - decode(format, format.largest() - 1);
   const double border = largest + step * 0.5 * static_cast<double>(rng.between(0, 2));

@@ -12,8 +12,6 @@
 namespace qconform::diagnose {
 namespace {
 
-using reference::Element;
-
 constexpr SmallSet<std::string_view> kBoth{"QuantizeLinear", "DequantizeLinear"};
 
 struct ElementContext : StageContext {
@@ -85,7 +83,7 @@ void set_axis(Stages& stages, const Expression& expression) {
 
 struct NumberContext : StageContext {
   std::int64_t number;
-  Element type = Element::none;
+  ElementType type = ElementType::undefined;
 };
 
 std::int64_t number_of(const StageContext& c, std::int64_t) {
@@ -93,33 +91,33 @@ std::int64_t number_of(const StageContext& c, std::int64_t) {
 }
 
 std::int64_t is_type(const StageContext& c, std::int64_t which) {
-  return static_cast<const NumberContext&>(c).type == static_cast<Element>(which) ? 1 : 0;
+  return static_cast<const NumberContext&>(c).type == static_cast<ElementType>(which) ? 1 : 0;
 }
 
 std::int64_t constant_of(const StageContext&, std::int64_t which) {
   return which;
 }
 
-constexpr std::int64_t index_of(Element type) {
+constexpr std::int64_t index_of(ElementType type) {
   return static_cast<std::int64_t>(type);
 }
 
 constexpr Variable kZeroPointIndex[] = {{"parameter", number_of}};
 constexpr Variable kElementCount[] = {{"elements", number_of}};
 constexpr Variable kSaturate[] = {{"stated", number_of}};
-constexpr Variable kAbsent[] = {{"uint8", is_type, index_of(Element::uint8)},
-                                {"int8", is_type, index_of(Element::int8)},
-                                {"uint16", is_type, index_of(Element::uint16)},
-                                {"int16", is_type, index_of(Element::int16)}};
+constexpr Variable kAbsent[] = {{"uint8", is_type, index_of(ElementType::uint8)},
+                                {"int8", is_type, index_of(ElementType::int8)},
+                                {"uint16", is_type, index_of(ElementType::uint16)},
+                                {"int16", is_type, index_of(ElementType::int16)}};
 constexpr Variable kPrecision[] = {{"stated", number_of},
-                                   {"none", constant_of, index_of(Element::none)},
-                                   {"float32", constant_of, index_of(Element::float32)},
-                                   {"float16", constant_of, index_of(Element::float16)},
-                                   {"bfloat16", constant_of, index_of(Element::bfloat16)}};
+                                   {"none", constant_of, index_of(ElementType::undefined)},
+                                   {"float32", constant_of, index_of(ElementType::float32)},
+                                   {"float16", constant_of, index_of(ElementType::float16)},
+                                   {"bfloat16", constant_of, index_of(ElementType::bfloat16)}};
 
 struct TypesContext : StageContext {
-  Element stated;
-  Element without;
+  ElementType stated;
+  ElementType without;
 };
 
 constexpr Variable kOutputType[] = {
@@ -127,7 +125,7 @@ constexpr Variable kOutputType[] = {
      [](const StageContext& c, std::int64_t) { return index_of(static_cast<const TypesContext&>(c).stated); }},
     {"without",
      [](const StageContext& c, std::int64_t) { return index_of(static_cast<const TypesContext&>(c).without); }},
-    {"float8e8m0", constant_of, index_of(Element::float8e8m0)}};
+    {"float8e8m0", constant_of, index_of(ElementType::float8e8m0)}};
 
 void set_zero_point_index(Stages& stages, const Expression& expression) {
   stages.set(stage::zero_point_parameter,
@@ -155,9 +153,9 @@ void set_saturate(Stages& stages, const Expression& expression) {
 
 void set_absent(Stages& stages, const Expression& expression) {
   stages.set(stage::absent_zero_point,
-             {[](const Expression& e, Element type) {
+             {[](const Expression& e, ElementType type) {
                 if (!is_integer(type)) return 0;
-                const IntegerRange range = range_of(type);
+                const IntegerRange range = reference::range_of(type);
                 const std::int64_t value = e.evaluate(NumberContext{{range}, 0, type});
                 return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, range.lo, range.hi));
               },
@@ -165,16 +163,16 @@ void set_absent(Stages& stages, const Expression& expression) {
 }
 
 void set_precision(Stages& stages, const Expression& expression) {
-  stages.set(stage::precision, {[](const Expression& e, Element stated) {
-                                  return static_cast<Element>(e.evaluate(NumberContext{{}, index_of(stated)}));
+  stages.set(stage::precision, {[](const Expression& e, ElementType stated) {
+                                  return static_cast<ElementType>(e.evaluate(NumberContext{{}, index_of(stated)}));
                                 },
                                 expression});
 }
 
 void set_output_type(Stages& stages, const Expression& expression) {
   stages.set(stage::output_type,
-             {[](const Expression& e, Element stated, Element without) {
-                const auto type = static_cast<Element>(e.evaluate(TypesContext{{}, stated, without}));
+             {[](const Expression& e, ElementType stated, ElementType without) {
+                const auto type = static_cast<ElementType>(e.evaluate(TypesContext{{}, stated, without}));
                 return type == without ? without : stated;
               },
               expression});
@@ -225,18 +223,18 @@ std::vector<Variable> variables_of(const NamedForm<Function> (&forms)[kCount]) {
   return all;
 }
 
-using Scaling = double (*)(Element type, double stated);
-constexpr NamedForm<Scaling> kScales[] = {{"stated", [](Element, double stated) { return stated; }},
+using Scaling = double (*)(ElementType type, double stated);
+constexpr NamedForm<Scaling> kScales[] = {{"stated", [](ElementType, double stated) { return stated; }},
                                           {"int32_read_as_float32", int32_as_float32}};
 
-template <reference::DivisionMethod kMethod, Element kType>
+template <reference::DivisionMethod kMethod, ElementType kType>
 Quotient divide_by(const QuantizeLinear& node, double x, double scale) {
-  const Element own = division_type(node);
-  return reference::divide({kMethod, kType == Element::none ? own : kType, "Q1"}, x, scale);
+  const ElementType own = division_type(node);
+  return reference::divide({kMethod, kType == ElementType::undefined ? own : kType, "Q1"}, x, scale);
 }
 
 // Divides in type kType. The division stays as it is where kType has no more bits than the division's own type.
-template <Element kType>
+template <ElementType kType>
 Quotient divide_wider_in(const QuantizeLinear& node, double x, double scale) {
   const bool is_wider = bits_of(division_type(node)) < bits_of(kType);
   return is_wider ? divide_by<reference::DivisionMethod::operands_rounded, kType>(node, x, scale)
@@ -246,19 +244,19 @@ Quotient divide_wider_in(const QuantizeLinear& node, double x, double scale) {
 using Division = Quotient (*)(const QuantizeLinear& node, double x, double scale);
 using enum reference::DivisionMethod;
 constexpr NamedForm<Division> kDivisions[] = {{"divide", divide},
-                                              {"reciprocal", divide_by<reciprocal, Element::none>},
-                                              {"once", divide_by<once, Element::none>},
-                                              {"exact", divide_by<exact, Element::none>},
-                                              {"float32", divide_by<operands_rounded, Element::float32>},
-                                              {"float16", divide_by<operands_rounded, Element::float16>},
-                                              {"bfloat16", divide_by<operands_rounded, Element::bfloat16>},
-                                              {"at_least_float32", divide_wider_in<Element::float32>},
-                                              {"at_least_float64", divide_wider_in<Element::float64>},
-                                              {"reciprocal_float32", divide_by<reciprocal, Element::float32>}};
+                                              {"reciprocal", divide_by<reciprocal, ElementType::undefined>},
+                                              {"once", divide_by<once, ElementType::undefined>},
+                                              {"exact", divide_by<exact, ElementType::undefined>},
+                                              {"float32", divide_by<operands_rounded, ElementType::float32>},
+                                              {"float16", divide_by<operands_rounded, ElementType::float16>},
+                                              {"bfloat16", divide_by<operands_rounded, ElementType::bfloat16>},
+                                              {"at_least_float32", divide_wider_in<ElementType::float32>},
+                                              {"at_least_float64", divide_wider_in<ElementType::float64>},
+                                              {"reciprocal_float32", divide_by<reciprocal, ElementType::float32>}};
 
 template <reference::MultiplicationMethod kMethod>
 std::uint64_t multiply_by(const DequantizeLinear& node, double x, double zero_point, double difference, double scale) {
-  if (node.y_type == Element::float32) return multiply(node, x, zero_point, difference, scale);
+  if (node.y_type == ElementType::float32) return multiply(node, x, zero_point, difference, scale);
   return reference::multiply({kMethod, "D4"}, node.y_type, difference, scale);
 }
 

@@ -169,10 +169,10 @@ reference::QuantizeLinear node_of(const Case& test_case, ElementType y_type,
                                   const reference::QuantizationLayout& layout) {
   reference::QuantizeLinear node;
   node.layout = layout;
-  node.x_type = element_of(test_case.input(0)->type);
-  node.scale_type = element_of(test_case.input(1)->type);
-  node.y_type = element_of(y_type);
-  node.precision = element_of(static_cast<ElementType>(int_attribute(test_case, "precision", 0)));
+  node.x_type = test_case.input(0)->type;
+  node.scale_type = test_case.input(1)->type;
+  node.y_type = y_type;
+  node.precision = static_cast<ElementType>(int_attribute(test_case, "precision", 0));
   node.version = static_cast<int>(test_case.node().opset_version);
   for (std::int64_t i = 0; i < layout.parameters(); ++i) {
     const Tensor* zero_point = test_case.input(2);

@@ -19,7 +19,7 @@ using reference::FloatFormat;
 constexpr double kLargestValue = 60000;
 
 const FloatFormat& format_of(ElementType type) {
-  return reference::float_format(element_of(type));
+  return reference::float_format(type);
 }
 
 // The quotients that y holds without saturating, before the zero point is added.
@@ -34,7 +34,7 @@ Interval interval_of(const reference::QuantizeLinear& node, std::size_t paramete
     const double largest = decode(format, format.largest());
     return {-largest, largest};
   }
-  const reference::IntegerRange range = range_of(node.y_type);
+  const reference::IntegerRange range = reference::range_of(node.y_type);
   return {static_cast<double>(range.lo - node.y_zero_point[parameter]),
           static_cast<double>(range.hi - node.y_zero_point[parameter])};
 }
@@ -55,7 +55,7 @@ std::uint8_t class_of_quotient(const reference::QuantizeLinear& node, double x, 
   const reference::Divisions divisions(node, reference::Wording::onnx);
   const reference::Quotient quotient = divide(divisions.first(), x, node.y_scale[parameter]);
   if (quotient.kind != reference::Quotient::Kind::finite) return kSaturating;
-  const double value = rounded_to(reference::float_format(reference::Element::float64), quotient.value);
+  const double value = rounded_to(reference::float_format(ElementType::float64), quotient.value);
   const auto [lo, hi] = interval_of(node, parameter);
   const double half = is_integer(node.y_type) ? 0.5 : 0;
   if (value < lo - half || value > hi + half) return kSaturating;
@@ -122,7 +122,7 @@ std::uint64_t draw_bits(Rng& rng, const reference::QuantizeLinear& node, Element
   const double quotient = values == kTies         ? draw_tie(rng, node, interval)
                           : values == kSaturating ? draw_beyond(rng, interval)
                                                   : draw_within(rng, node, interval);
-  const bool narrow = type == ElementType::float16 || division_type(node) == reference::Element::float16;
+  const bool narrow = type == ElementType::float16 || division_type(node) == ElementType::float16;
   const double most = narrow ? kLargestValue : 0x1p30;
   return bits_of_number(type, std::clamp(quotient * node.y_scale[parameter], -most, most));
 }
@@ -266,7 +266,7 @@ const Model& model() {
 }
 
 const reference::FloatFormat& format_of(ElementType type) {
-  return reference::float_format(element_of(type));
+  return reference::float_format(type);
 }
 
 double draw_scale(Rng& rng, std::uint8_t scale, const reference::FloatFormat& format) {

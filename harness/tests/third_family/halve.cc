@@ -58,12 +58,12 @@ constexpr std::array kBare{
 }  // namespace
 
 reference::IntegerRange LoweredHalve::range() const {
-  return reference::range_of(integer8_of(output_type()));
+  return reference::range_of(output_type());
 }
 
 void LoweredHalve::compute(std::span<const std::byte> x, std::span<std::byte> y) const {
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double half = reference::load8(integer8_of(output_type()), x[i]) / 2.0;
+    const double half = reference::load8(output_type(), x[i]) / 2.0;
     const auto rounded = static_cast<std::int64_t>(reference::round_half_even(half));
     y[i] = reference::store8(reference::saturate(rounded + zero_point_, range()));
   }
@@ -73,7 +73,7 @@ std::optional<reference::AdmissibleBits> LoweredHalve::admissible_bits(std::int6
   const std::byte element = x().bytes[static_cast<std::size_t>(index)];
   std::byte answer{};
   compute({&element, 1}, {&answer, 1});
-  reference::AdmissibleBits bits(element_of(output_type()));
+  reference::AdmissibleBits bits(output_type());
   bits.admit(std::to_integer<std::uint64_t>(answer), "halve");
   return bits;
 }

@@ -53,17 +53,17 @@ class VectorizedNode final : public PreparedNode {
 
 // The micro-kernels divide in float32 and give 8 bits.
 std::optional<QuantizeInput> input_of(const QuantizeLinear& node) {
-  const bool is_8_bit = node.y_type == Element::uint8 || node.y_type == Element::int8;
+  const bool is_8_bit = node.y_type == ElementType::uint8 || node.y_type == ElementType::int8;
   if (!is_8_bit || node.layout.is_blocked() || !divides_in_float32(node)) return std::nullopt;
-  return node.x_type == Element::int32 ? QuantizeInput::int32 : QuantizeInput::float32;
+  return node.x_type == ElementType::int32 ? QuantizeInput::int32 : QuantizeInput::float32;
 }
 
 std::optional<DequantizeInput> input_of(const DequantizeLinear& node) {
-  if (node.y_type != Element::float32 || node.layout.is_blocked()) return std::nullopt;
+  if (node.y_type != ElementType::float32 || node.layout.is_blocked()) return std::nullopt;
   switch (node.x_type) {
-    case Element::uint8: return DequantizeInput::uint8;
-    case Element::int8: return DequantizeInput::int8;
-    case Element::int32: return DequantizeInput::int32;
+    case ElementType::uint8: return DequantizeInput::uint8;
+    case ElementType::int8: return DequantizeInput::int8;
+    case ElementType::int32: return DequantizeInput::int32;
     default: return std::nullopt;
   }
 }

@@ -36,7 +36,7 @@ void PackedWeights::pack_channel(const ConvolutionOperands& operands, const Weig
   const auto lane = static_cast<std::size_t>(panel.first_lane + index);
   const std::int32_t zero_point = operands.w_zero_point[channel];
   const bool is_byte = micro_kernels_.x_bytes == 1;
-  const std::int32_t shift = !is_byte ? zero_point : operands.w_type == Integer8::uint8 ? 128 : 0;
+  const std::int32_t shift = !is_byte ? zero_point : operands.w_type == ElementType::uint8 ? 128 : 0;
   const std::int64_t taps = g.kernel_taps();
   const std::int64_t channels = g.group_input_channels();
   const std::byte* const from = w.data() + static_cast<std::int64_t>(channel) * g.depth();

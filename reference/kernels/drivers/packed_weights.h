@@ -23,7 +23,7 @@ namespace qconform::reference {
 /// Returns the byte that is XORed to each byte of x to give it the sign that micro-kernels take.
 [[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands,
                                             const ConvolutionMicroKernels& micro_kernels) {
-  return (operands.x_type == Integer8::int8) != micro_kernels.signed_x ? 0x80 : 0;
+  return (operands.x_type == ElementType::int8) != micro_kernels.signed_x ? 0x80 : 0;
 }
 /// Returns the zero point of x after its bytes are XORed with x_flip().
 [[nodiscard]] constexpr std::int32_t packed_x_zero_point(const ConvolutionOperands& operands,

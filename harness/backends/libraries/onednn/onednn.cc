@@ -102,7 +102,7 @@ std::span<std::byte> x_of(const Case& test_case, Layout layout, InputMemory& inp
 
 // Whether the node asks for another precision than the library's (rule Q8).
 bool divides_otherwise(const reference::QuantizeLinear& node) {
-  return node.precision != reference::Element::none && node.precision != reference::Element::float32;
+  return node.precision != ElementType::undefined && node.precision != ElementType::float32;
 }
 bool divides_otherwise(const reference::DequantizeLinear& /*node*/) {
   return false;
@@ -110,17 +110,13 @@ bool divides_otherwise(const reference::DequantizeLinear& /*node*/) {
 
 // Converts a linear operator to the library's terms: parameters one for each channel, whatever their type.
 Linear linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
-  return {node.layout,
-          test_case.input(0)->type,
-          element_type_of(node.y_type),
-          true,
-          {node.y_scale.begin(), node.y_scale.end()},
+  return {node.layout,      test_case.input(0)->type, node.y_type, true, {node.y_scale.begin(), node.y_scale.end()},
           node.y_zero_point};
 }
 Linear linear_of(const Case& test_case, const reference::DequantizeLinear& node) {
   return {node.layout,
           test_case.input(0)->type,
-          element_type_of(node.y_type),
+          node.y_type,
           false,
           {node.x_scale.begin(), node.x_scale.end()},
           {node.x_zero_point.begin(), node.x_zero_point.end()}};
@@ -207,7 +203,7 @@ class OneDnn final : public Backend {
 
   template <typename Node>
   Preparation pack_reorder(const Case& test_case, const Node& node, InputMemory& inputs) {
-    if (node.scale_type != reference::Element::float32) return outcome::Unsupported{"its scales are float32"};
+    if (node.scale_type != ElementType::float32) return outcome::Unsupported{"its scales are float32"};
     if (divides_otherwise(node)) return outcome::Unsupported{"it divides in float32"};
     const Linear linear = linear_of(test_case, node);
     auto quantization = quantization_of(linear, engine_);

@@ -22,7 +22,6 @@ using Kind = dnnl::graph::op::kind;
 using Key = dnnl::graph::op::attr;
 using Value = dnnl::graph::logical_tensor;
 using DataType = Value::data_type;
-using reference::Element;
 using reference::graph::ValueId;
 
 /// Why a node has no form; nothing where it has.
@@ -235,8 +234,8 @@ Problem Translation::parameters(dnnl::graph::op& operation, const reference::Qua
 }
 
 Problem Translation::quantize(const reference::QuantizeLinear& parsed) {
-  const bool divides_otherwise = parsed.precision != Element::none && parsed.precision != Element::float32;
-  if (parsed.x_type != Element::float32 || parsed.scale_type != Element::float32 || divides_otherwise ||
+  const bool divides_otherwise = parsed.precision != ElementType::undefined && parsed.precision != ElementType::float32;
+  if (parsed.x_type != ElementType::float32 || parsed.scale_type != ElementType::float32 || divides_otherwise ||
       !data_type_of(lowered_.types[result()])) {
     return "its Quantize takes float to int8 or uint8";
   }
@@ -249,8 +248,9 @@ Problem Translation::quantize(const reference::QuantizeLinear& parsed) {
 }
 
 Problem Translation::dequantize(const reference::DequantizeLinear& parsed) {
-  if (parsed.scale_type != Element::float32 || parsed.y_type != Element::float32) return "its Dequantize gives float";
-  if (parsed.x_type == Element::int32 && is_constant(id(0))) {
+  if (parsed.scale_type != ElementType::float32 || parsed.y_type != ElementType::float32)
+    return "its Dequantize gives float";
+  if (parsed.x_type == ElementType::int32 && is_constant(id(0))) {
     const auto& outputs = lowered_.program.outputs;
     if (std::find(outputs.begin(), outputs.end(), result()) != outputs.end())
       return "its graphs have no constant for an output";

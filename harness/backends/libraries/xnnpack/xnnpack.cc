@@ -21,7 +21,6 @@
 namespace qconform::libraries {
 namespace {
 
-using reference::Integer8;
 using xnn::refusal_text;
 
 // An operator with what it computes for. The first failure's message stays.
@@ -123,7 +122,7 @@ std::optional<std::string> beyond_types(const reference::QLinearConv& node, cons
                        name_of(type_at(7)));
   }
   const std::vector<std::int32_t>& zero_points = node.operands.w_zero_point;
-  if (node.operands.x_type == Integer8::uint8) {
+  if (node.operands.x_type == ElementType::uint8) {
     if (!all_equal(zero_points)) return "w_zero_point: uint8 weights have one, got several";
     if (!all_equal(node.w_scale)) return "w_scale: uint8 weights have one, got several";
   } else if (std::any_of(zero_points.begin(), zero_points.end(), [](std::int32_t z) { return z != 0; })) {
@@ -143,13 +142,11 @@ std::optional<std::string> beyond(const reference::QLinearConv& node, const Case
 // Says why the library has no function for a linear operator with these `scales`; nothing where it has one.
 template <typename Node>
 std::optional<std::string> beyond(const Node& node, const std::vector<double>& scales, bool one_zero_point) {
-  const auto is_8_bit = [](reference::Element type) {
-    return type == reference::Element::uint8 || type == reference::Element::int8;
-  };
-  const bool quantizes = node.x_type == reference::Element::float32 && is_8_bit(node.y_type);
-  const bool dequantizes = is_8_bit(node.x_type) && node.y_type == reference::Element::float32;
+  const auto is_8_bit = [](ElementType type) { return type == ElementType::uint8 || type == ElementType::int8; };
+  const bool quantizes = node.x_type == ElementType::float32 && is_8_bit(node.y_type);
+  const bool dequantizes = is_8_bit(node.x_type) && node.y_type == ElementType::float32;
   if (!quantizes && !dequantizes) return "it converts between float32 and 8 bits";
-  if (node.scale_type != reference::Element::float32) return "its scale is float32";
+  if (node.scale_type != ElementType::float32) return "its scale is float32";
   if (scales.empty() || !all_equal(scales) || !one_zero_point) return "it has one scale and one zero point";
   return std::nullopt;
 }
@@ -209,10 +206,9 @@ class Xnnpack final : public Backend {
   template <typename Either, typename Make>
   static Either prepare_as(const Case& test_case, const reference::QuantizeLinear& node, InputMemory& inputs,
                            Make make) {
-    const bool divides_otherwise =
-        node.precision != reference::Element::none && node.precision != reference::Element::float32;
+    const bool divides_otherwise = node.precision != ElementType::undefined && node.precision != ElementType::float32;
     if (divides_otherwise) return outcome::Unsupported{"it computes in float32"};
-    const ElementType y_type = node.y_type == reference::Element::uint8 ? ElementType::uint8 : ElementType::int8;
+    const ElementType y_type = node.y_type == ElementType::uint8 ? ElementType::uint8 : ElementType::int8;
     return convert<Either>(test_case, node, node.y_scale, node.y_zero_point, y_type, inputs, make);
   }
   template <typename Either, typename Make>

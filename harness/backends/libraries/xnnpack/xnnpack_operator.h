@@ -68,7 +68,7 @@ class ConvolutionBase : public Operator {
   explicit ConvolutionBase(const Convolution& what)
       : what_(what),
         geometry_(what.node.operands.geometry),
-        is_unsigned_(what.node.operands.x_type == reference::Integer8::uint8),
+        is_unsigned_(what.node.operands.x_type == ElementType::uint8),
         is_per_channel_(what.w_scales != nullptr) {}
 
   Convolution what_;  ///< read when the operator is created

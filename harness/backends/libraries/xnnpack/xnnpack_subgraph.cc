@@ -113,8 +113,7 @@ class Definition {
     const Tensor& tensor = *case_.inputs[input];
     const bool by_channel = parameters->x_scale.size() > 1;
     const auto type = datatype_of(tensor.type, by_channel);
-    if (!type || parameters->scale_type != reference::Element::float32 ||
-        parameters->y_type != reference::Element::float32) {
+    if (!type || parameters->scale_type != ElementType::float32 || parameters->y_type != ElementType::float32) {
       return fmt::format("its quantized tensors are not of {}{}", name_of(tensor.type),
                          by_channel ? " with several scales" : "");
     }
@@ -154,10 +153,9 @@ class Definition {
 
   Problem result(const Dims& dims, std::uint32_t& id) {
     const auto& y = *unit_.y;
-    const bool divides_otherwise =
-        y.precision != reference::Element::none && y.precision != reference::Element::float32;
+    const bool divides_otherwise = y.precision != ElementType::undefined && y.precision != ElementType::float32;
     const auto type = datatype_of(graph_.types[graph_.program.outputs[0]], false);
-    if (!type || y.y_scale.size() != 1 || y.layout.is_blocked() || y.scale_type != reference::Element::float32 ||
+    if (!type || y.y_scale.size() != 1 || y.layout.is_blocked() || y.scale_type != ElementType::float32 ||
         divides_otherwise) {
       return "its quantized results are of int8 or uint8 and have one scale, of float";
     }
