@@ -58,7 +58,7 @@ struct PinnedProfile {
 using reference::OverflowPolicy;
 using reference::RoundingProfile;
 
-/// Selects the values that a judge admits. docs/latitude.md explains each profile.
+/// Selects the values that a judge admits. docs/implementation-defined.md explains each profile.
 enum class Profile : std::uint8_t {
   conformance,             ///< every value that the specification admits: tier F_5
   correctly_rounded,       ///< tier E: the exact value, rounded once
