@@ -33,7 +33,7 @@ listed() {
   done
 }
 listed defects id
-listed corner cases name
+listed corner-cases name
 index=$folder/site/search/search_index.json
 grep -q 'commands/qconform-run.html#options' "$index" || fail "search does not know the options of run"
 grep -q '"location":"numerics.html' "$index" || fail "search does not know docs/numerics.md"
