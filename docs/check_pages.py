@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks README.md and the other pages of the root and of docs: every link and anchor leads somewhere, the navigation of the
-site has every page once, every command, option and script in them exists, and every function of a table row
-"| `function` | [file](path.cc) |" stands in its file.
+site has every page once, docs/contents.md leads to every page, every command, option and script in them exists, and every
+function of a table row "| `function` | [file](path.cc) |" stands in its file.
 
 usage: check_pages.py SOURCE_FOLDER [--program QCONFORM]
 
@@ -88,6 +88,13 @@ def check_navigation(root, problems):
             problems.add(config, 1, f"{name}: {named.count(name)} times in the navigation, {there.count(name)} in docs")
 
 
+def check_contents(root, pages, problems):
+    contents = root / "docs/contents.md"
+    reached = {(contents.parent / link.target.partition("#")[0]).resolve() for link in pages[contents].links()}
+    for path in set(pages) - reached - {contents, root / "README.md"}:
+        problems.add(contents, 1, f"no link to {path.relative_to(root)}")
+
+
 class Helps:
     """What the program and the scripts say of themselves."""
 
@@ -166,6 +173,11 @@ def unnoticed(root, helps):
             check_commands(pages, helps, problems)
         if not problems.found:
             yield f"unnoticed: {text!r}"
+    problems = Problems(root)
+    contents = root / "docs/contents.md"
+    check_contents(root, {contents: page.Page(contents, "# Heading\n"), root / "docs/gate.md": None}, problems)
+    if not problems.found:
+        yield "unnoticed: a page that contents.md does not lead to"
     if not function_problem(root, "| a step | `gone` | [main.cc](harness/cli/main.cc) |"):
         yield "unnoticed: a function that is gone"
 
@@ -179,6 +191,7 @@ def main():
     problems = Problems(options.root)
     links = check_links(options.root, pages, problems)
     check_navigation(options.root, problems)
+    check_contents(options.root, pages, problems)
     check_functions(pages, problems)
     helps = Helps(options.root, options.program) if options.program else None
     commands = check_commands(pages, helps, problems) if helps else 0

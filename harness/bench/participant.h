@@ -122,7 +122,7 @@ class Participant {
   bool ready_ = false;
   BackendInfo info_;
   RunSetting setting_;
-  std::optional<Outcome> ending_;  ///< of the process, or of what never ran
+  std::optional<Outcome> ending_;  ///< set when the process has ended, or gave no answer in time
 };
 
 }  // namespace qconform::bench

@@ -87,7 +87,7 @@ struct BenchResult {
   std::uint64_t seed = 0;
   std::string profile;
   RunSetting wanted;
-  std::vector<int> cpus;         ///< that the backends were pinned to
+  std::vector<int> cpus;         ///< processors that the backends were pinned to
   double seconds_per_layer = 0;  ///< for each backend
   std::vector<Peak> peaks;
   std::vector<BenchBackend> backends;  ///< the first is compared with the others

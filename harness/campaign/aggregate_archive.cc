@@ -119,9 +119,8 @@ void describe(Archive& archive, CaseRows& rows, const FieldRule& /*rule*/) {
   if (archive.fills()) rows = CaseRows::of(std::move(cases), std::move(firsts), failing);
 }
 
-// By operator and types: those that were reached, by their position in the list of corner cases: [[position, cases,
-// elements],
-// ...]. A report names them, which takes ten times the room.
+// Lists the corner cases that were reached, by operator and types: [[position, cases, elements], ...], the position in
+// corner_cases(). A report names them, which takes ten times the room.
 void describe_compactly(Archive& archive, const char* key, CornerCaseCoverage& coverage) {
   std::map<std::string, std::map<std::string, std::vector<Words>>> tables;
   for (const auto& [op_type, by_types] : coverage.by_operator()) {

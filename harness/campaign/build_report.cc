@@ -353,7 +353,7 @@ void BackgroundReporter::begin(const std::function<void()>& close_files, const s
   process_ = ForkedProcess(ForkedProcess::Group::shared, [&] {
     (void)nice(kNice);
     close_files();
-    write_all(pipe.write.get(), work().substr(0, 4096));  // which a pipe holds
+    write_all(pipe.write.get(), work().substr(0, 4096));  // a pipe holds so many bytes
   });
   from_ = std::move(pipe.read);
   receiving_.clear();

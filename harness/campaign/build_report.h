@@ -35,7 +35,7 @@ struct CampaignSnapshot {
   CampaignAggregate aggregate;
   CampaignResult result;
   CaseAt case_at;                   ///< for the aggregate's failures and rows
-  std::optional<Error> fault = {};  ///< what ended the campaign before its time; the rest is what was done till then
+  std::optional<Error> fault = {};  ///< error that ended the campaign early; the rest was done before it
 };
 
 // Builds the report of a campaign from what its blocks found: explains failures, groups them by cause, and shrinks

@@ -18,7 +18,7 @@ class Archive;
 
 namespace qconform::campaign {
 
-/// Corner cases in a tenth of the room that their form in a report takes.
+/// Describes which corner cases were reached, in a tenth of the room that a report takes for them.
 void describe_compactly(Archive& archive, const char* key, CornerCaseCoverage& coverage);
 
 /// A failing case: it can be drawn again from its index.

@@ -84,8 +84,8 @@ class Jobs {
   std::function<void()> close_files_;
   std::vector<Job> jobs_;
   // In memory that all processes share:
-  std::atomic<std::uint64_t>* stop_ = nullptr;   ///< not 0: end
-  std::atomic<std::uint64_t>* cases_ = nullptr;  ///< of the block that runs, one for each job
+  std::atomic<std::uint64_t>* stop_ = nullptr;   ///< not 0: the jobs are to end
+  std::atomic<std::uint64_t>* cases_ = nullptr;  ///< by job: how many cases of its block are done
   std::size_t shared_size_ = 0;
 };
 

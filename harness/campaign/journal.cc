@@ -29,13 +29,13 @@ constexpr std::uint64_t kMostPayload = std::uint64_t{256} << 20;
 struct RecordHead {
   std::array<char, 8> mark = kRecordMark;
   std::uint32_t kind = 0;
-  std::uint32_t length = 0;  // of the payload
+  std::uint32_t length = 0;  // bytes of the payload
   // The blocks that the record is about, and their cases. Records of other kinds have 0, 1 and 512 here.
   std::uint64_t first = 0;
   std::uint64_t blocks = 0;
   std::uint64_t cases = 0;
-  std::uint64_t head_sum = 0;     // of the five numbers
-  std::uint64_t payload_sum = 0;  // of the payload
+  std::uint64_t head_sum = 0;     // checksum of the five numbers
+  std::uint64_t payload_sum = 0;  // checksum of the payload
 };
 static_assert(sizeof(RecordHead) == 56);
 

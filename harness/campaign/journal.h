@@ -29,7 +29,7 @@ enum class RecordKind : std::uint32_t {
 
 struct Record {
   RecordKind kind = RecordKind::blocks;
-  Span span;  ///< of blocks; otherwise as it is by default
+  Span span;  ///< blocks that a record of kind `blocks` is about; others keep the default
   std::string payload;
 };
 

@@ -116,7 +116,7 @@ TEST_F(Journal, HasOneWriter) {
   JournalWriter writer;
   ASSERT_TRUE(writer.open(path_).has_value());
   {
-    const auto reader = JournalReader::open(path_);  // whose end leaves the lock alone
+    const auto reader = JournalReader::open(path_);  // the end of this reader leaves the lock alone
     ASSERT_TRUE(reader.has_value());
   }
   JournalWriter other;

@@ -16,7 +16,7 @@ constexpr double kProgressGrowth = 1.5;
 
 // A clock may stand anywhere: years of four digits are what a report takes.
 std::time_t clamped(std::time_t time) {
-  constexpr std::time_t kLast = 253402300799;  // of the year 9999
+  constexpr std::time_t kLast = 253402300799;  // the last second of the year 9999
   return std::clamp<std::time_t>(time, 0, kLast);
 }
 

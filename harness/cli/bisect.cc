@@ -155,7 +155,7 @@ void add_bisect(CLI::App& app, Action& action) {
       ->required();
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->sandbox);
-  options->sandbox.guard = "full";  // of one case
+  options->sandbox.guard = "full";  // one case takes little time
   add_sandbox_options(*command, options->sandbox);
   command->add_flag("--json", options->json, "As JSON: backends and changes");
   when_chosen(*command, action, std::move(options), &bisect);

@@ -73,7 +73,7 @@ Report campaign_report(const campaign::CampaignSnapshot& snapshot, std::vector<s
   ElementMapsLimits limits;
   limits.seconds = std::numeric_limits<double>::infinity();
   add_element_maps(report, backends, options.judge.policy, limits);
-  report.times.total = 0;  // of the campaign, not of its jobs
+  report.times.total = 0;  // counts the runs of the campaign, not its jobs
   for (const CampaignRun& run : snapshot.result.runs) report.times.total += run.seconds;
   report.campaign = snapshot.result;
   // A campaign that coverage guides has no blocks that another run would repeat.

@@ -27,7 +27,7 @@ struct Row {
   std::string name;
   std::string state;  ///< "available", "not on this CPU", "not here", or empty
   std::string description;
-  backend::Accepted accepted = {};  ///< what may stand behind a backend's @
+  backend::Accepted accepted = {};  ///< settings that may stand behind a backend's @
 };
 
 std::vector<Row> kernel_rows() {

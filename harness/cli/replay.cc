@@ -139,7 +139,7 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->sandbox);
-  options->sandbox.guard = "full";  // of one case
+  options->sandbox.guard = "full";  // one case takes little time
   add_sandbox_options(*command, options->sandbox);
   command->add_option("--relation", options->relation,
                       "Check this relation on the case instead (see: qconform list relations)");

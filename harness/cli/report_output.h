@@ -50,7 +50,7 @@ void print_headline(const Report& report, bool json);
 struct WrittenReport {
   std::string text;  ///< text of report.json
   std::filesystem::path json;
-  std::optional<std::filesystem::path> page{};  ///< where this build has one
+  std::optional<std::filesystem::path> page{};  ///< set where this build has the page
 };
 
 /// Writes the findings, report.json and report.html to the folder `out`, which it makes.
@@ -89,7 +89,7 @@ void add_report_file_options(CLI::App& command, ReportFileOptions& options);
 struct CaseOutput {
   std::string format = "json";
   std::string out;          ///< folder
-  bool admissible = false;  ///< of backend-test folders: with the right values
+  bool admissible = false;  ///< backend-test folders get the right values, too
 };
 
 void add_case_output_options(CLI::App& command, CaseOutput& options);

@@ -96,7 +96,7 @@ class PreparedCase {
 struct BackendInfo {
   QC_DESCRIBED();
   QC_FIELD(std::string, name, {}, "name");        ///< short, and of this one alone in a report: "avx2", "libmine.so"
-  QC_FIELD(std::string, version, {}, "version");  ///< of the implementation; in-tree kernels have qconform's
+  QC_FIELD(std::string, version, {}, "version");  ///< version of the implementation; in-tree kernels have qconform's
   QC_FIELD(std::string, kind, {}, "kind");        ///< "in-tree", "plugin", "library", ...
   /// Whether one prepared case may be run from several threads at once.
   bool concurrent = false;
@@ -180,7 +180,7 @@ template <typename Ready>
 
 /// How a case is to be run where speed counts.
 struct RunSetting {
-  Layout layout = Layout::channels_first;  ///< of x and y
+  Layout layout = Layout::channels_first;  ///< layout of x and y
   int threads = 1;
 };
 

@@ -27,7 +27,7 @@ struct Attribute {
 
 /// Says how a right implementation answers the case.
 enum class Expectation : std::uint8_t {
-  unstated,                ///< the source makes no claim; the semantics decide
+  unstated,                ///< the source makes no claim; the rules decide
   valid,                   ///< must be computed; a clean refusal counts as unsupported
   implementation_defined,  ///< the right value or a clean error
   invalid,                 ///< must be refused with a clear error
@@ -36,7 +36,7 @@ enum class Expectation : std::uint8_t {
 /// The origin of a case, so that it can be made again.
 struct Provenance {
   std::string source;       ///< "random", "corpus/qlinear_conv/padding.json", "onnx:test_qlinearconv"
-  std::uint64_t seed = 0;   ///< of the run; 0 where nothing is random
+  std::uint64_t seed = 0;   ///< seed of the run; 0 where nothing is random
   std::uint64_t index = 0;  ///< position within the source
   bool operator==(const Provenance&) const = default;
 };
@@ -60,7 +60,7 @@ enum class VerdictKind : std::uint8_t;  // verdict.h
 /// The answer of a backend that had the defect which a case guards against.
 struct DefectAnswer {
   VerdictKind verdict{};          ///< a failing kind
-  std::vector<Tensor> outputs{};  ///< what was computed, right shapes or not; none where it crashed, say
+  std::vector<Tensor> outputs{};  ///< computed outputs, right shapes or not; none where it crashed, say
   bool operator==(const DefectAnswer&) const = default;
 };
 
@@ -78,12 +78,12 @@ struct Case {
   /// string of an omitted optional input; trailing omitted inputs are kept if the source states them. Of several nodes,
   /// the inputs of the graph, then its initializers; none is omitted.
   std::vector<std::optional<Tensor>> inputs;
-  std::vector<std::string> input_names = {};  ///< of `inputs`; empty in a case of one node
+  std::vector<std::string> input_names = {};  ///< names of `inputs`; empty in a case of one node
   std::size_t fed_inputs = 0;                 ///< how many of `inputs` are the graph's; the others are initializers
-  std::vector<std::string> outputs = {};      ///< the graph's; empty in a case of one node, which has one
+  std::vector<std::string> outputs = {};      ///< outputs of the graph; empty in a case of one node, which has one
   std::vector<Tensor> recorded_outputs = {};  ///< the answers that the source states: none, or one for each output
-  std::optional<DefectAnswer> defect = {};    ///< of a case that a backend once failed: a right answer proves that it
-                                              ///< has not this defect
+  std::optional<DefectAnswer> defect = {};    ///< the answer that a defect gave once: a right answer proves that a
+                                              ///< backend lacks the defect
 
   Expectation expectation = Expectation::unstated;
   std::vector<std::string> rules;  ///< ids of the rules that the case is about

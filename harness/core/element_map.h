@@ -13,7 +13,7 @@ namespace qconform {
 /// A box out of a tensor: `extent[d]` elements from `begin[d]` on, in each dimension.
 struct TensorBox {
   QC_DESCRIBED(.name = "box", .doc = "A box out of a tensor: extent[d] elements from begin[d] on, in each dimension.");
-  QC_FIELD(std::string, name, {}, "name");  ///< of the input, as ONNX calls it; "y" of the output
+  QC_FIELD(std::string, name, {}, "name");  ///< ONNX's name of the input; "y" for the output
   QC_FIELD(std::string, type, {}, "type");  ///< "uint8"
   QC_FIELD(std::vector<std::int64_t>, shape, {}, "shape", .def = "index");
   QC_FIELD(std::vector<std::int64_t>, begin, {}, "begin", .def = "index");    ///< as many as `shape` has
@@ -61,7 +61,7 @@ struct ElementMap {
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements", .doc = "Of the whole output.");
   QC_FIELD(std::vector<std::int64_t>, worst, {}, "worst",
            .doc = "Index of the wrong element that is farthest from the right values.", .def = "index");
-  QC_FIELD(std::optional<WindowGeometry>, geometry, {}, "geometry");  ///< of a convolution
+  QC_FIELD(std::optional<WindowGeometry>, geometry, {}, "geometry");  ///< set for a convolution
   QC_FIELD(std::vector<std::size_t>, parameter, {}, "parameter",
            .doc = "Of QuantizeLinear and DequantizeLinear: which scale and zero point belong to each element.",
            .presence = Presence::omitted, .def = "index");

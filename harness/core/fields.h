@@ -27,29 +27,29 @@ enum class Presence : std::uint8_t {
 /// How a number is written.
 enum class Form : std::uint8_t {
   plain,
-  seconds,  ///< of a double: not negative, and the schema says so under that name
-  amount,   ///< of a double: not negative
-  hex,      ///< of 64 bits: 16 hexadecimal digits
-  distance  ///< of a double that is not negative: infinity is "inf"
+  seconds,  ///< a double that is not negative; the schema says so under that name
+  amount,   ///< a double that is not negative
+  hex,      ///< 64 bits as 16 hexadecimal digits
+  distance  ///< a double that is not negative; infinity is "inf"
 };
 
 /// Describes a member beyond its type. Only the schema uses `pattern`, the numbers of items and the `minimum` of 64-bit
 /// integers: a report that an older or a newer qconform wrote is read all the same.
 struct FieldRule {
   const char* doc = "";                          ///< for the schema; may be empty
-  Presence presence = Presence::always;          ///< of an optional: always `omitted`
-  Form form = Form::plain;                       ///< of a number
+  Presence presence = Presence::always;          ///< an optional has `omitted`, always
+  Form form = Form::plain;                       ///< how a number is written
   const char* def = "";                          ///< the schema states the value once, under this name
-  const char* def_doc = "";                      ///< what it says there
-  const char* pattern = "";                      ///< of a text
-  std::span<const std::string_view> names = {};  ///< the only texts that there are; of a map, the only keys
+  const char* def_doc = "";                      ///< the description that it has there
+  const char* pattern = "";                      ///< regular expression that a text matches
+  std::span<const std::string_view> names = {};  ///< the only texts that there are, or the only keys of a map
   const char* names_def = "";                    ///< the schema states these texts once, under this name
-  std::optional<std::int64_t> minimum = {};      ///< of an integer; 0 where nothing is said
-  std::uint64_t min_length = 0;                  ///< of a text
-  std::uint64_t min_items = 0;                   ///< of a list
-  std::uint64_t max_items = 0;                   ///< of a list; 0 where there is no limit
-  const FieldRule* items = nullptr;              ///< of what a list or a map holds
-  const char* required_key = "";                 ///< of a map: the key that is always there
+  std::optional<std::int64_t> minimum = {};      ///< least value of an integer; 0 where nothing is said
+  std::uint64_t min_length = 0;                  ///< least length of a text
+  std::uint64_t min_items = 0;                   ///< least number of items of a list
+  std::uint64_t max_items = 0;                   ///< greatest number of items of a list; 0 where there is no limit
+  const FieldRule* items = nullptr;              ///< rule for each item of a list or value of a map
+  const char* required_key = "";                 ///< the key that a map always has
 };
 
 /// Names a described type, for the schema.

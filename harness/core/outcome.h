@@ -103,7 +103,7 @@ using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOf
 /// The output of the same prepared node for another input, where a run of the case gave an output and the backend takes
 /// other inputs. Only its values may be wrong.
 struct OnOtherInput {
-  std::size_t position = 0;  ///< of the input that was another
+  std::size_t position = 0;  ///< position of the input that was another
   Tensor input;
   std::vector<Tensor> outputs;
 };
@@ -126,7 +126,7 @@ struct Outcome : outcome::Any {
   /// The outcome is of a run of the same node with other values, which shows whether the backend keeps them apart.
   bool of_neighbour = false;
   std::optional<OnOtherInput> on_other_input;
-  std::optional<AnswerElsewhere> elsewhere;  ///< of a refusal
+  std::optional<AnswerElsewhere> elsewhere;  ///< set where this outcome is a refusal
   /// How an earlier run of the case ended, which was not the backend's doing as far as could be seen: "ended by
   /// SIGKILL". The outcome is that of a second run. Empty where there was no such run.
   std::string lost;

@@ -50,7 +50,7 @@ struct PinnedProfile {
   QC_LINE(describe_format(archive, "qconform-profile", 1));
   QC_FIELD(std::string, name, {}, "name", .doc = "The backend and its version.");
   QC_FIELD(std::vector<Pin>, pins, {}, "pins", .max_items = 256);
-  std::string file = {};  ///< where it was read from; empty otherwise
+  std::string file = {};  ///< file that it was read from; empty otherwise
 
   bool operator==(const PinnedProfile&) const = default;
 };
@@ -58,7 +58,7 @@ struct PinnedProfile {
 using reference::OverflowPolicy;
 using reference::RoundingProfile;
 
-/// Selects the values that a judge admits. docs/latitude.md explains each profile.
+/// Selects the values that a judge admits. docs/implementation-defined.md explains each profile.
 enum class Profile : std::uint8_t {
   conformance,             ///< every value that the specification admits: tier F_5
   correctly_rounded,       ///< tier E: the exact value, rounded once
@@ -76,7 +76,7 @@ enum class Profile : std::uint8_t {
 /// How a judge judges.
 struct Policy {
   Profile profile = Profile::conformance;
-  OverflowPolicy overflow = OverflowPolicy::wrap;  ///< of integer sums that are outputs: rule C17
+  OverflowPolicy overflow = OverflowPolicy::wrap;  ///< policy for integer sums that are outputs: rule C17
   /// A profile from a file, which overrides `profile` in the cases that it pins. Null without one.
   std::shared_ptr<const PinnedProfile> pinned = {};
 };

@@ -120,14 +120,14 @@ struct Verdict {
   QC_FIELD(std::string, detail, {}, "detail");  ///< refusal reason, shapes, signal: one line
   /// Rule id that the failure is about, if one is known; the relation's id where answers are inconsistent.
   QC_FIELD(std::string, rule, {}, "rule");
-  QC_FIELD(std::string, log, {}, "log");  ///< what the backend printed meanwhile, where that is known
+  QC_FIELD(std::string, log, {}, "log");  ///< text that the backend printed meanwhile, where that is known
   /// Tells failures of one kind apart: of a crash the signal and the function, of a refusal its message without what
   /// changes from case to case.
   QC_FIELD(std::string, place, {}, "place", .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< judged
+  QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< elements judged
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong");
-  QC_FIELD(TierCounts, tiers, {}, "tiers");                    ///< empty for operators without tiers
-  ErrorHistogram errors;                                       ///< of the wrong elements; journals do not keep it
+  QC_FIELD(TierCounts, tiers, {}, "tiers");  ///< empty for operators without tiers
+  ErrorHistogram errors;                     ///< how far wrong elements are off; journals do not keep it
   QC_FIELD(std::optional<ElementReport>, worst, {}, "worst");  ///< the wrong element farthest from the admissible set
 
   bool operator==(const Verdict&) const = default;
@@ -141,7 +141,7 @@ struct CaseResult {
     VerdictKind verdict = VerdictKind::pass;
     std::optional<reference::Tier> tier;  ///< the strictest that every element meets, where there are tiers
     std::uint64_t wrong_elements = 0;     ///< 0 where it does not fail
-    std::string finding{};                ///< that the case counts to: "F1"; empty where it does not fail
+    std::string finding{};                ///< finding that has the case: "F1"; empty where it does not fail
     std::string reason{};                 ///< may be stated where has_reason(verdict)
 
     bool operator==(const OfBackend&) const = default;
@@ -159,8 +159,8 @@ struct CaseResult {
 /// A bounded part of a run's cases, in their order.
 struct CaseResults {
   std::vector<CaseResult> rows;
-  std::uint64_t cases = 0;    ///< of the run, those of `rows` included
-  std::uint64_t failing = 0;  ///< of these, those that fail on some backend
+  std::uint64_t cases = 0;    ///< cases of the run, those of `rows` included
+  std::uint64_t failing = 0;  ///< cases of the run that fail on some backend
 
   bool operator==(const CaseResults&) const = default;
 };

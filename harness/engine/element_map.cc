@@ -81,7 +81,7 @@ class ElementMapBuilder {
   const Tensor& got_;
   const Verdict& verdict_;
   const ElementMapLimits& limits_;
-  Box shown_;  ///< of the output
+  Box shown_;  ///< the part of the output that the map has
   Box worst_;  ///< the worst element alone
   ElementMap map_;
 };

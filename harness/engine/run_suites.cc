@@ -423,16 +423,16 @@ class SuiteRunner {
   Report& report_;
   SuiteResult suite_;
   std::deque<Pending> pending_;    ///< begun and not judged
-  std::size_t pending_bytes_ = 0;  ///< of their inputs
+  std::size_t pending_bytes_ = 0;  ///< bytes of their inputs
   bool any_valid_only_ = false;
-  std::size_t depth_ = 1;             ///< how many there may be
-  std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
+  std::size_t depth_ = 1;             ///< how many may be pending
+  std::vector<std::size_t> started_;  ///< by backend: how many pending cases its worker has
   HangWatch hangs_;
   std::vector<std::optional<Outcome>> outcomes_;  ///< outcomes of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by corner case.
   std::vector<std::map<std::string, std::array<std::uint64_t, kCornerCases>>> computed_;
   bool is_model_ = false;                                 ///< the suite is one of a whole model
-  std::vector<std::vector<std::string>> why_not_judged_;  ///< of such a suite, by backend and case
+  std::vector<std::vector<std::string>> why_not_judged_;  ///< by backend and case; for such a suite alone
   std::vector<std::vector<bool>> computed_in_suite_;      ///< by backend, and case in its order
   Stopwatch stopwatch_;
   GuardedOutput output_;

@@ -54,8 +54,8 @@ struct Replacement {
 struct Waiver {
   std::string id;
   std::vector<std::string> backends;  ///< names as on the command line, what is behind an @ too; without a version: all
-  std::string first_version;          ///< both ends are included: an open end would cover releases
-  std::string last_version;           ///< that nobody has looked at
+  std::string first_version;          ///< oldest release that is covered
+  std::string last_version;           ///< newest one: an open end would cover releases that nobody has looked at
   std::string op_type;
   VerdictKind verdict = VerdictKind::wrong;
   // The signature: either cases, or one or both of the others.

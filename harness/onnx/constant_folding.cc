@@ -128,7 +128,7 @@ bool fits(double value, ElementType type) {  // false for NaN
   return std::trunc(value) >= (is_signed_integer(type) ? -end : 0.0) && std::trunc(value) < end;
 }
 
-std::uint64_t bits_of_integral(double value) {  // that fits one of the integer types
+std::uint64_t bits_of_integral(double value) {  // the value fits one of the integer types
   return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : static_cast<std::uint64_t>(value);
 }
 

@@ -374,7 +374,7 @@ std::optional<Tensor> constant_of_shape(const View& view) {
 struct Rule {
   std::string_view op_type;
   std::optional<Tensor> (*value)(const View&);
-  std::size_t data_inputs = 1;  // that must be there
+  std::size_t data_inputs = 1;  // how many of the first inputs must be there
 };
 
 constexpr std::array kRules{

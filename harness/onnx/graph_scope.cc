@@ -265,7 +265,7 @@ Result<Producers> producers_of(const onnx::GraphProto& graph) {
 
 // Who waits for whom.
 struct Waiting {
-  std::vector<std::vector<int>> readers;  // of each node
+  std::vector<std::vector<int>> readers;  // by node: who reads its values
   std::vector<int> awaited;               // how many values of other nodes each still reads
 };
 

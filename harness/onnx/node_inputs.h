@@ -40,7 +40,7 @@ struct NodeInputs {
 
 struct InputShape {
   std::vector<std::int64_t> shape;
-  std::string assumption;  ///< what the model does not tell, for the reader; may be empty
+  std::string assumption;  ///< one line on what the model does not tell; may be empty
 };
 
 /// The shape of the data input `data`. Dimensions that the model does not tell fit the weights or the parameters, and

@@ -30,7 +30,7 @@ struct QuantizedForm {
   int operands;         ///< 1 or 2, from input 0 on
   int y_scale;          ///< with y_zero_point behind it
   int bias;             ///< or kNoBias
-  std::int64_t w_axis;  ///< of the second operand's scales, where it has several
+  std::int64_t w_axis;  ///< axis of the second operand's scales, where it has several
 };
 
 constexpr std::array kForms{

@@ -210,7 +210,7 @@ constexpr std::array kRules{
     Rule{"QLinearMatMul", qlinear_matmul, 7},
     Rule{"MatMulIntegerToFloat", matmul, 2},
     Rule{"DynamicQuantizeMatMul", matmul, 0},
-    Rule{"QGemm", qgemm, 8},  // of floats without y_scale and y_zero_point
+    Rule{"QGemm", qgemm, 8},  // y is of floats without y_scale and y_zero_point
     Rule{"Gelu", same_as_first, 0},
     Rule{"FastGelu", same_as_first, 0},
     Rule{"QuickGelu", same_as_first, 0},

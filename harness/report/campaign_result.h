@@ -26,7 +26,7 @@ struct CampaignRun {
   QC_FIELD(int, jobs, {1}, "jobs", .minimum = 1);
   QC_FIELD(std::string, shard, {}, "shard", .doc = "Which part of the campaign, \"3/16\"; empty: all of it.",
            .pattern = "^([0-9]+/[0-9]+)?$");
-  QC_FIELD(std::uint64_t, cases, {}, "cases");  ///< of the blocks that it did; inputs that its engine ran
+  QC_FIELD(std::uint64_t, cases, {}, "cases");  ///< cases of the blocks that it did, or inputs that its engine ran
   QC_FIELD(std::string, ended, {}, "ended", .doc = "What ended it; running: it runs, or was killed.",
            .names = CampaignRun::kEndings);
 

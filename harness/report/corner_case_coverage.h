@@ -45,7 +45,7 @@ class CornerCaseCoverage {
   /// Whether a case of an operator that the corner case concerns was added.
   [[nodiscard]] bool is_applicable(CornerCase corner_case) const;
 
-  /// Whether both tell the same: of operators that reached no corner case, which corner cases they make applicable.
+  /// Whether both have the same counts, and the same corner cases concern their operators.
   bool operator==(const CornerCaseCoverage& other) const;
 
  private:

@@ -64,7 +64,7 @@ struct OperatorResult {
   QC_FIELD(std::uint64_t, undetermined, {}, "undetermined",
            .doc = "Failing cases that no finding counts: so many fail that the cause of these was not determined.",
            .presence = Presence::omitted);
-  QC_FIELD(TierCounts, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
+  QC_FIELD(TierCounts, tiers, {}, "tiers");  ///< empty for operators without tiers (Lowered::has_tiers)
   QC_FIELD(Counts, pinned_by, {}, "pinned_by",
            .doc = "Cases whose wrong output a profile pins, bit for bit, by the profile; one may be of several.",
            .presence = Presence::omitted, .def = "counts");
@@ -200,7 +200,7 @@ enum class Conclusion : std::uint8_t {
   agrees_in_part,    ///< nothing failed, of a model of which few quantized nodes were judged (is_short_of_nodes)
   too_few_nodes,     ///< nothing failed, of a model of which fewer nodes were judged than demanded (min_judged)
   nothing_judged,    ///< no valid case was computed whose output proves something
-  disputed,          ///< of a run: a suite states what the rules do not admit
+  disputed,          ///< a run alone: a suite states what the rules do not admit
 };
 
 /// "conforms", "does not conform", "judged in part", ...: the words that every form of a report uses.
@@ -299,8 +299,8 @@ struct Shrinking {
   QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
   Case original{};                          ///< as it was met, where steps > 0; read from a report, it has only its id
   std::string original_summary{};           ///< one line, set where the report was read
-  std::string original_file{};              ///< where that was written, relative to the report; may be empty
-  std::optional<ElementMap> element_map{};  ///< of the original's output
+  std::string original_file{};              ///< file of the original, relative to the report; may be empty
+  std::optional<ElementMap> element_map{};  ///< map of the original's output
   QC_LINE(describe_original(archive, self));
 
   bool operator==(const Shrinking&) const = default;
@@ -321,7 +321,7 @@ struct DiagnosedDefect {
   QC_DESCRIBED();
   QC_FIELD(std::string, id, {}, "id");  ///< "pad-raw-zero"
   QC_FIELD(std::string, description, {}, "description");
-  QC_FIELD(std::string, rule, {}, "rule");  ///< that it breaks
+  QC_FIELD(std::string, rule, {}, "rule");  ///< the rule that it breaks
   QC_FIELD(std::string, stages, {}, "stages", .doc = "Where to look: stages of docs/defect-models.md.");
   QC_FIELD(std::string, evidence, {}, "evidence", .doc = "Public reports of the same; may be empty.");
   QC_FIELD(std::string, avoided_by, {}, "avoided_by",
@@ -355,8 +355,8 @@ struct Diagnosis {
                "Cases of the finding that were compared with the explanation element by element, or whose wrong "
                "elements were located: all of them, but in reports of older releases.");
   std::uint64_t trial_cases = 0;       ///< cases made to test explanations, the first failing one included
-  std::uint64_t trial_failing = 0;     ///< of these
-  std::uint64_t trial_reproduced = 0;  ///< of these, by the best explanation
+  std::uint64_t trial_failing = 0;     ///< failing cases among these
+  std::uint64_t trial_reproduced = 0;  ///< cases among these that the best explanation reproduces
   QC_LINE(describe_trial(archive, self));
   QC_FIELD(std::string, where, {}, "where", .doc = "The wrong elements' place in the output.");
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
@@ -384,7 +384,7 @@ struct RepresentativeCase {
   QC_FIELD(std::uint64_t, right_elements, {}, "right_elements", .doc = "Of its output.", .presence = Presence::late);
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements", .presence = Presence::late);
   QC_FIELD(std::string, file, {}, "file", .doc = "Relative to the report.");  ///< may be empty
-  QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");            ///< of its output
+  QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");            ///< map of its output
 
   /// More elements on both sides of where the failure begins; then, more wrong ones.
   [[nodiscard]] bool is_clearer_than(const RepresentativeCase& other) const;
@@ -394,16 +394,16 @@ struct RepresentativeCase {
 
 /// A failure with what is needed to see it again.
 struct Finding {
-  Verdict verdict;  ///< of the case shown
+  Verdict verdict;  ///< verdict on the case shown
   Case example;     ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has only its id,
                     ///< operator and note: the case stands in case_file
   std::string example_summary;             ///< one line, set where the report was read
-  std::optional<CaseGraph> example_graph;  ///< of a case of several nodes, set where the report was read
-  std::optional<CaseGraph> rewritten;      ///< what the backend computes in its place, where it shows that
-  std::string case_file;                   ///< where the example was written, relative to the report; may be empty
+  std::optional<CaseGraph> example_graph;  ///< graph of a case of several nodes, set where the report was read
+  std::optional<CaseGraph> rewritten;      ///< graph that the backend computes in its place, where it shows that
+  std::string case_file;                   ///< file of the example, relative to the report; may be empty
   std::string model_file;     ///< the example as an ONNX model of one node, relative to the report; may be empty
   std::string test_folder;    ///< the example as a backend-test folder, relative to the report; may be empty
-  std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
+  std::vector<Case> related;  ///< cases whose answers contradict the example's; of an inconsistency alone
   std::string related_file;   ///< the related cases, relative to the report; may be empty
 
   QC_DESCRIBED(.name = "finding");
@@ -457,7 +457,7 @@ struct Finding {
 };
 
 struct SuiteResult {
-  static constexpr std::string_view kNotJudged = "not-judged";  ///< of operators that qconform does not know
+  static constexpr std::string_view kNotJudged = "not-judged";  ///< counts cases that qconform cannot judge
   static constexpr std::array<std::string_view, 4> kExpectations{"valid", "implementation-defined", "invalid",
                                                                  kNotJudged};
 
@@ -544,8 +544,8 @@ struct Report {
   QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not judged; absent where all were.",
            .presence = Presence::omitted);
   QC_FIELD(StageTimes, times, {}, "seconds");
-  QC_FIELD(std::optional<CampaignResult>, campaign, {}, "campaign");  ///< of `qconform fuzz`
-  std::optional<CaseResults> results{};                               ///< where they were asked for
+  QC_FIELD(std::optional<CampaignResult>, campaign, {}, "campaign");  ///< set by `qconform fuzz`
+  std::optional<CaseResults> results{};                               ///< single cases, where they were asked for
   QC_LINE(describe_results(archive, self));
 
   /// A case of a suite states what the rules do not admit: an answer, or what is to be refused.

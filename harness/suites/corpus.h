@@ -40,7 +40,7 @@ class CorpusSuite final : public Suite {
   std::filesystem::path root_;
   std::vector<std::filesystem::path> files_;
   std::size_t next_file_ = 0;
-  std::vector<Case> cases_;  // of the file before next_file_
+  std::vector<Case> cases_;  // cases of the file before next_file_
   std::size_t next_case_ = 0;
 };
 

@@ -40,7 +40,7 @@ std::set<std::string> values_around_quantized_nodes(const GraphScope& scope) {
   return names;
 }
 
-constexpr std::uint64_t kRunSeconds = 600;  // of processor time
+constexpr std::uint64_t kRunSeconds = 600;  // seconds of processor time that a run may take
 
 // Values as the initializers of a graph, which is how they leave the process that computed them.
 Result<std::string> packed(const NamedTensors& values) {
@@ -76,7 +76,7 @@ Result<std::string> run_parts(const ModelParts& parts, const std::filesystem::pa
   }
   if (!has_outputs) return fail("", "the graph has no value of a case that is computed when the model runs");
   auto result = packed(known);
-  if (!result) return fail("", "what was recorded " + result.error().message);  // which more memory does not change
+  if (!result) return fail("", "what was recorded " + result.error().message);  // more memory would not change that
   return result;
 }
 

@@ -61,7 +61,7 @@ struct ModelCases::State {
   std::vector<SingleNode> nodes;
   std::vector<ModelUnit> units;
   std::optional<ModelNodes> all;  // after open()
-  std::size_t next = 0;           // of the nodes, then of the units
+  std::size_t next = 0;           // position among the nodes, then the units
   ModelActivations activations;
   std::string why_drawn;
 

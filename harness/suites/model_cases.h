@@ -20,8 +20,8 @@ namespace qconform {
 /// A node or unit of the model, as a case or left out.
 struct ModelStep {
   std::optional<Case> test_case;       ///< nothing: left out
-  std::vector<std::size_t> positions;  ///< of its nodes, as ModelNodes counts
-  std::string reason;                  ///< for which it is left out
+  std::vector<std::size_t> positions;  ///< positions of its nodes, as ModelNodes counts them
+  std::string reason;                  ///< why it is left out
   bool is_unit = false;
 };
 

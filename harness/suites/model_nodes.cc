@@ -262,7 +262,7 @@ Result<std::variant<Case, SkippedNode>> case_from_model_node(const onnx::ModelPr
                                                              Rng& rng) {
   using Answer = std::variant<Case, SkippedNode>;
   InputDrawer drawer({node, *find_operator(node.domain(), node.op_type()), scope}, external, max_elements, rng);
-  int position = 0;  // of the name that is looked up: omitted inputs are not
+  int position = 0;  // the input that is looked up next; omitted ones are skipped
   auto result = case_from_node(model, node, [&](const std::string& name) -> Result<Tensor> {
     while (node.input(position).empty()) ++position;
     const auto index = static_cast<std::size_t>(position++);

@@ -37,7 +37,7 @@ class OnnxFolderSuite final : public Suite {
   std::filesystem::path root_;
   std::vector<std::filesystem::path> folders_;
   std::size_t next_folder_ = 0;
-  std::vector<Case> cases_;  // of the folder before next_folder_
+  std::vector<Case> cases_;  // cases of the folder before next_folder_
   std::size_t next_case_ = 0;
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 // The messages of the process that has read the model. It opens with `told` and `opened` or `fault`; then come cases
 // and what is left out, then `end` or `fault`.
-constexpr char kTold = 't';    // what is being done
+constexpr char kTold = 't';    // a text that says what is being done
 constexpr char kFault = 'f';   // field, message, rule
 constexpr char kOpened = 'o';  // name, origin, why activations are drawn, steps; then three texts for each node
 constexpr char kCase = 'c';    // positions, the case as a model

@@ -84,8 +84,8 @@ TEST_F(OnnxModel, NodesThatARunDidNotReachAreListedWithThat) {
   ASSERT_TRUE(source->next().has_value());
   ASSERT_TRUE(source->next().has_value());
   EXPECT_EQ(source->node_coverage(nullptr)->covered, 2U);
-  const std::vector<std::string> why_not{
-      "declined: too large"};  // of the first case; the second was not judged any more
+  // The first case has a reason; the second was not judged any more.
+  const std::vector<std::string> why_not{"declined: too large"};
   const auto judged = source->node_coverage(&why_not);
   EXPECT_EQ(judged->covered, 0U);
   EXPECT_EQ(judged->quantized(), source->node_coverage(nullptr)->quantized());
@@ -164,7 +164,7 @@ TEST_F(OnnxModel, TheSeedDecidesTheActivationsAlone) {
     EXPECT_NE(digest_of(first[i]), digest_of(other[i]));
     EXPECT_EQ(first[i].inputs[1], other[i].inputs[1]);
   }
-  EXPECT_EQ(digest_of(first[2]), 16090492460063359980U);  // the same on every machine
+  EXPECT_EQ(digest_of(first[2]), 16090492460063359980U);  // equal on every machine
 }
 
 TEST_F(OnnxModel, UnknownSpatialSizesAreAssumedAndSaid) {

@@ -22,7 +22,7 @@ enum class MultiplicationMethod : std::uint8_t {
 
 struct Multiplication {
   MultiplicationMethod method;
-  const char* rule;  ///< that allows it
+  const char* rule;  ///< rule that allows it
 };
 
 /// The multiplications that rules D1, D2 and D4 allow a node; the first is the reference's.

@@ -57,7 +57,7 @@ struct Spread {
   std::vector<double> magnitude = {};
   int terms = 0;              ///< K of the chain so far; 0: no chain
   int extra = 0;              ///< further roundings of the chain
-  std::optional<int> unit{};  ///< where values are exact: all elements that are exact are multiples of 2^unit
+  std::optional<int> unit{};  ///< set where values are exact: each exact element is a multiple of 2^unit
   bool is_stated = false;     ///< an input or initializer, or one that was moved
   std::vector<std::vector<std::int64_t>> members = {};
 

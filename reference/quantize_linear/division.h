@@ -20,8 +20,8 @@ enum class DivisionMethod : std::uint8_t {
 
 struct Division {
   DivisionMethod method;
-  ElementType type;  ///< that RN rounds to; meaningless for `exact`
-  const char* rule;  ///< that allows it
+  ElementType type;  ///< type that RN rounds to; meaningless for `exact`
+  const char* rule;  ///< rule that allows it
 };
 
 /// A result of a division, before it is rounded to y's type.

@@ -47,7 +47,7 @@ enum class CauseState : std::uint8_t {
   appeared,    ///< only in the new report
   stayed,      ///< in both
   gone,        ///< only in the baseline
-  not_tested,  ///< likewise, but the new report has no such backend, or asked it for no case of the operator
+  not_tested,  ///< only in the baseline, but the new run did not test the backend on the operator
 };
 
 inline constexpr std::array<std::string_view, 4> kCauseStates{"new", "stayed", "gone", "not-tested"};

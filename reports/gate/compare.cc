@@ -74,7 +74,7 @@ Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) 
   std::vector<Change> changes = parts.take();
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.effect < b.effect; });
-  std::vector<ComparedCause> causes = parts.causes();  // of reports that are moved from below
+  std::vector<ComparedCause> causes = parts.causes();  // taken here: the reports are moved from below
   return Comparison{std::move(baseline), std::move(current), parts.same_cases(), std::move(changes), std::move(causes)};
 }
 

@@ -27,9 +27,9 @@ namespace fs = std::filesystem;
 
 struct Sample {
   std::string backend;
-  std::string file;  // of the corpus
+  std::string file;  // path in the corpus
   std::vector<std::string> ids;
-  std::size_t failing;  // of these, on every processor that has the backend
+  std::size_t failing;  // how many of these fail, on every processor that has the backend
 };
 
 std::vector<Case> cases_of(const Sample& sample) {

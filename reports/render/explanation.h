@@ -17,7 +17,7 @@ struct Explained {
   Verdict verdict;
   /// Absent where there is nothing to explain: the case does not fail, or by no output's values.
   std::optional<diagnose::Explanation> explanation;
-  std::optional<Case> smallest;  ///< that fails in the same way, where one was looked for
+  std::optional<Case> smallest;  ///< case that fails in the same way, where one was looked for
   Verdict smallest_verdict;
   std::string
       failing_part{};  ///< the least part of a failing graph that fails too, in a few words; empty where none is known

@@ -14,9 +14,9 @@ namespace qconform::report {
 
 /// The documents of a page, as texts; those that are empty are left out.
 struct PageDocuments {
-  std::string_view report;      ///< that to_json() writes, of this version or an older one
+  std::string_view report;      ///< document of to_json(), of this version or an older one
   std::string_view bench;       ///< document of `qconform bench`
-  std::string_view comparison;  ///< that gate::to_json() writes: the report against a baseline
+  std::string_view comparison;  ///< document of gate::to_json(): the report against a baseline
 };
 
 /// The page with the report, its matrix where a library has several backends, and the other documents. Errors name

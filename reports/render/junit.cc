@@ -193,7 +193,7 @@ std::string writable(const std::string& text) {
       result += kReplacement;
       i += 2;
     } else if (byte < 0x20 && byte != '\n' && byte != '\t' && byte != '\r') {
-      result += kReplacement;  // what nobody has shown as text before, a colour say
+      result += kReplacement;  // a control character that was not made visible before, of a colour say
     } else {
       result += text[i];
     }

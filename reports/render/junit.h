@@ -13,7 +13,7 @@ struct TestCase {
   std::string classname;
   std::string name;
   Result result = Result::passed;
-  std::string type;     ///< of a failure: one word
+  std::string type;     ///< kind of a failure, in one word
   std::string message;  ///< one line
   std::string text;     ///< all that is known
 };

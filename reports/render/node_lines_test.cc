@@ -106,7 +106,7 @@ class RandomModel {
       case 13:
         if (!values_[int32].empty()) Network::integer(add("Cast", {any(int32)}, float32, false), "to", 1);
         break;
-      default: add("Transpose", {"w"}, int8, true); break;  // of a constant
+      default: add("Transpose", {"w"}, int8, true); break;  // it moves a constant
     }
   }
 

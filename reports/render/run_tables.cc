@@ -18,7 +18,7 @@ namespace {
 
 // Widths of the columns of backend_table().
 struct TableWidths {
-  int name;  ///< of what stands in the first column
+  int name;  ///< width of the first column
   int right;
   int wrong;
   int refused;

@@ -15,7 +15,7 @@ struct SummaryStyle {
   bool colour = false;      ///< ANSI colours
   bool verbose = false;     ///< also digests, ties, corner cases, elements by tier, seconds by stage
   bool brief = false;       ///< a row for each backend and a line for each finding instead
-  std::size_t columns = 0;  ///< that tables should fit into; 0: no matter
+  std::size_t columns = 0;  ///< width that tables should fit into; 0: no matter
 };
 
 /// Text of what each backend did by operator, and findings with their replay lines.

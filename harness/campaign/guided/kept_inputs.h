@@ -58,8 +58,8 @@ class KeptInputs {
 /// A backend that ends the fuzz target, with the sanitizers' word for it.
 struct Ending {
   std::string backend;  ///< as on the command line
-  std::string
-      symptom;  ///< the same for inputs that end it alike: "crashed:AddressSanitizer: heap-buffer-overflow in f"
+  /// Equal for inputs that end it alike: "crashed:AddressSanitizer: heap-buffer-overflow in f".
+  std::string symptom;
   Verdict verdict;
 };
 

@@ -25,22 +25,22 @@ inline constexpr std::size_t kCornerCases =
 
 /// Corner cases that come together: an operator that has one of a topic has the others too, as a rule.
 enum class CornerCaseTopic : std::uint8_t {
-  rounding,        ///< of a value to an integer output, which saturates
-  requantization,  ///< of an integer sum with a bias, by several scales
+  rounding,        ///< rounding of a value to an integer output, which saturates
+  requantization,  ///< requantization of an integer sum with a bias, by several scales
   scales,
-  sums,         ///< of integer products
-  differences,  ///< between an input and its zero point
-  windows,      ///< with padding, strides and dilations
-  channels,     ///< with groups, batches and the tails of vectors
-  elements,     ///< of any type, with a scale of their own or of their axis or block
+  sums,         ///< sums of integer products
+  differences,  ///< differences between an input and its zero point
+  windows,      ///< windows with padding, strides and dilations
+  channels,     ///< channels, groups, batches and the tails of vectors
+  elements,     ///< elements of any type, with a scale of their own or of their axis or block
   dequantization,
-  graphs,  ///< of several nodes, and how they are fused
+  graphs,  ///< graphs of several nodes, and how they are fused
 };
 
 struct CornerCaseInfo {
   CornerCase corner_case;
   std::string_view id;     ///< "tie-positive"
-  std::string_view label;  ///< what is counted, in the plural: "positive ties"
+  std::string_view label;  ///< name of the things that are counted: "positive ties"
   CornerCaseTopic topic;
   std::string_view rules;        ///< ids, separated by spaces
   std::string_view explanation;  ///< two or three sentences

@@ -76,7 +76,7 @@ struct Audit {
   std::uint64_t not_modelled = 0;
   std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
   std::uint64_t graphs = 0;     ///< those of the cases that have several nodes
-  std::map<std::string_view, CornerCaseCounts> corner_cases;  ///< that the cases of each operator reach, by its name
+  std::map<std::string_view, CornerCaseCounts> corner_cases;  ///< by operator: what its cases reach
 
   [[nodiscard]] std::uint64_t reached(std::string_view op_type, CornerCase corner_case) const {
     const auto found = corner_cases.find(op_type);

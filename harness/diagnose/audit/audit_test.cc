@@ -117,7 +117,7 @@ TEST(Audit, AdmittedMutantsFailNoCase) {
   EXPECT_GT(differed, 20U);
 }
 
-// Why a mutant survives is said in corner cases: those that no case reaches.
+// The reason why a mutant survives names the corner cases that no case reaches.
 TEST(Audit, ASurvivorNamesTheCornerCaseThatWasNotReached) {
   const Audit random = audit_of("random", 60);
   const Survival ties = random.survival(mutant(random, "half-away", "QLinearConv"));

@@ -416,7 +416,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   if (group == groups.end()) return std::nullopt;
   Diagnosis diagnosis;
   diagnosis.status = name_of(group->status);
-  diagnosis.examined = group->failures.examined;  // of all nodes, where findings are of one each
+  diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
   diagnosis.where = group->where;
   Region region = region_of(subject->second, *group);
   diagnosis.when = std::move(region.conditions);

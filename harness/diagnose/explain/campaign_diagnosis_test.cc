@@ -142,8 +142,8 @@ TEST(CampaignDiagnosis, TheSmallestCaseMeetsEveryCondition) {
 // A suite's first cases, and nothing but them until it comes to the later ones: what fails early finds no further
 // cases to be explained by.
 struct Shyness {
-  std::uint64_t cases;       ///< of the suite, that it lasts
-  std::uint64_t digest = 0;  ///< of the case that the suite is at
+  std::uint64_t cases;       ///< how many cases it lasts
+  std::uint64_t digest = 0;  ///< digest of the case that the suite is at
   bool is_over = false;
 };
 

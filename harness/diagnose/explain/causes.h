@@ -17,8 +17,8 @@ namespace qconform::diagnose {
 
 /// Failures that belong together.
 struct Failures {
-  static constexpr std::size_t kLearnt = 2000;                           ///< that regions are learnt from
-  static constexpr std::size_t kKept = 256;                              ///< that are looked at once more,
+  static constexpr std::size_t kLearnt = 2000;  ///< failing cases that regions are learnt from
+  static constexpr std::size_t kKept = 256;     ///< failing cases that are looked at once more,
   static constexpr std::uint64_t kKeptExpense = std::uint64_t{1} << 20;  ///< none of them with more products than this
 
   /// Wrong elements of one output are much alike.
@@ -42,10 +42,10 @@ struct FailureGroup {
   std::optional<std::size_t> cause;        ///< its position
   std::string failing_part;                ///< without a cause: their smallest failing part, which names them; or empty
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
-  std::optional<Explanation> explanation;  ///< of the cause, or of one of those without any
+  std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
   Failures failures;
-  std::vector<FeatureSet> smallest;  ///< of cases that were made from these
+  std::vector<FeatureSet> smallest;  ///< features of smaller cases that were made of these
 };
 
 /// Says where the failures are wrong, which names those without a cause or a failing part.
@@ -118,12 +118,12 @@ class Causes {
     DefectSet set;
     CandidateModels models;
     std::optional<Explanation> explanation;  ///< absent where nothing but the failures speaks for it
-    std::uint64_t cases = 0;                 ///< that it claimed
+    std::uint64_t cases = 0;                 ///< failing cases that it claimed
   };
   /// Failures with the same signature for the time being.
   struct Part {
     Failures failures;
-    std::vector<std::size_t> causes;  ///< that reproduce them
+    std::vector<std::size_t> causes;  ///< positions of the causes that reproduce them
     std::size_t compared = 0;         ///< how many causes there were for each failure to be compared with
   };
   using Parts = std::vector<std::pair<std::string, Part>>;  ///< by signature, in the order of their first ones

@@ -23,7 +23,7 @@ struct Row {
 class Enumeration {
  public:
   static constexpr std::size_t kLargest = 7;         ///< operands and operators, without the reference behind `:`
-  static constexpr std::size_t kMostOfASize = 4000;  ///< that larger ones are built of
+  static constexpr std::size_t kMostOfASize = 4000;  ///< expressions of one size that larger ones are built of
 
   /// Expressions that give the same values on all rows count as one, the smallest of them, and what gives those of the
   /// reference as none. Without rows there are none, but for a slot of names alone.

@@ -324,11 +324,11 @@ class Search {
   std::vector<const Defect*> known_;
   Evidence evidence_;
   std::set<std::uint64_t> observed_;  // digests of the cases that were run
-  std::vector<FeatureSet> features_;  // of the evidence, as far as they were asked for
+  std::vector<FeatureSet> features_;  // features of the evidence, as far as they were asked for
   std::uint64_t generated_ = 0;
   bool is_complete_ = true;         // every candidate has been tested
-  std::vector<DefectSet> fitting_;  // of the smallest size that fits at all
-  std::vector<DefectSet> larger_;   // of one defect more
+  std::vector<DefectSet> fitting_;  // fitting sets, of the smallest size that any has
+  std::vector<DefectSet> larger_;   // fitting sets with one defect more
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ struct TrialOptions {
   std::uint64_t search = 600000;     ///< cases to look for a failing one in
   std::uint64_t comparisons = 4000;  ///< cases on which models are compared that have different names
   std::uint64_t further = 1500;      ///< cases at least on which region and pattern are held to what they say
-  std::uint64_t failing = 100;       ///< of them that fail, at least, if they are among most_further cases
+  std::uint64_t failing = 100;       ///< failing ones among them at least, if most_further cases have so many
   std::uint64_t most_further = 60000;
   bool hold_out = false;  ///< explain without the planted defects among the models
 };

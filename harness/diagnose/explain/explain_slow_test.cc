@@ -62,7 +62,7 @@ TEST(ExplainPower, NamesThreeAtOnce) {
 TEST(ExplainPower, SaysWhereAndWhenADefectShowsThatIsNotModelled) {
   std::size_t regions = 0;
   std::size_t explanations = 0;
-  std::size_t single = 0;  // of one stage
+  std::size_t single = 0;  // defects that replace one stage
   std::size_t learnt = 0;
   for (int seed = 1; seed <= testing::scaled(1); ++seed) {
     TrialOptions options;

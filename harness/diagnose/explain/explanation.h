@@ -84,7 +84,7 @@ enum class Status : std::uint8_t {
 struct Support {
   static constexpr std::uint64_t kFewestFailing = 3;  ///< with fewer failing cases, nothing is certain
 
-  std::uint64_t cases = 0;     ///< that the backend was run on, the one in question included
+  std::uint64_t cases = 0;     ///< cases that the backend was run on, the one in question included
   std::uint64_t failing = 0;   ///< those of the cases with a wrong element or shape
   std::uint64_t elements = 0;  ///< elements of all outputs
   std::uint64_t wrong = 0;     ///< wrong elements
@@ -102,7 +102,7 @@ struct Explanation {
   /// The best one first: one where explained, the nearest one where partial, none where unexplained.
   std::vector<DefectSet> candidates;
   std::string arithmetic;   ///< Arithmetic::name, under the first candidate: "ort-f32"
-  bool is_on_base = false;  ///< that is what identify found of the backend, and the defects leave it
+  bool is_on_base = false;  ///< identify found `arithmetic` of the backend, and the defects leave it
   /// Sets of one defect more that no generated case excluded: the backend may have these defects too.
   std::vector<DefectSet> not_excluded;
   Support support;

@@ -15,22 +15,22 @@
 namespace qconform::diagnose {
 namespace {
 
-constexpr std::size_t kMostRows = 448;       // that expressions are told apart by,
-constexpr std::size_t kRowsOfFirst = 64;     // of these from the failing case that is tried first,
-constexpr std::size_t kRowsOfKnown = 12;     // from each of the next ones, and one from each other
-constexpr std::size_t kRowsOfRefuting = 32;  // and from each that refuted a candidate
-constexpr std::size_t kKnownCases = 8;       // of which it is known that the same values come to the same
-constexpr std::size_t kUnobserved = 200;     // cases that give rows and are not run
-constexpr std::size_t kMostCandidates = 48;  // that are told apart by cases
-constexpr std::size_t kFurther = 1;          // operators more than in the smallest candidate, up to which all are tried
-constexpr std::size_t kMostGenerated = 3000;   // to tell candidates apart,
-constexpr std::size_t kMostForOne = 900;       // and to hold a single one against the backend
-constexpr std::size_t kFewestGenerated = 400;  // all the same, for what shows elsewhere than the failures did
-constexpr std::uint64_t kEnoughAgreed = 40;    // of a single candidate
-constexpr std::uint64_t kFewestAgreed = 8;     // for it to be certain
+constexpr std::size_t kMostRows = 448;         // rows that expressions are told apart by, in all
+constexpr std::size_t kRowsOfFirst = 64;       // rows of the failing case that is tried first
+constexpr std::size_t kRowsOfKnown = 12;       // rows of each next one of kKnownCases cases; later cases have one
+constexpr std::size_t kRowsOfRefuting = 32;    // further rows of each case that refuted a candidate
+constexpr std::size_t kKnownCases = 8;         // first cases: expressions with equal values on their rows fit alike
+constexpr std::size_t kUnobserved = 200;       // cases that give rows before the backend runs them
+constexpr std::size_t kMostCandidates = 48;    // candidates that cases then tell apart
+constexpr std::size_t kFurther = 1;            // sizes beyond that of the smallest candidate that are tried, too
+constexpr std::size_t kMostGenerated = 3000;   // cases drawn to tell candidates apart
+constexpr std::size_t kMostForOne = 900;       // cases drawn to hold a single candidate against the backend
+constexpr std::size_t kFewestGenerated = 400;  // cases drawn at least: it may be wrong elsewhere than the failures show
+constexpr std::uint64_t kEnoughAgreed = 40;    // cases that suffice for a single candidate to agree on
+constexpr std::uint64_t kFewestAgreed = 8;     // agreeing cases without which no candidate is taken
 constexpr std::uint64_t kBlindTurn = 8;        // one case in so many is run although all agree on it
 constexpr std::size_t kFewestFailing = 3;
-constexpr std::uint64_t kOfAnExpression = 1000;  // what one takes that is not run, in products
+constexpr std::uint64_t kOfAnExpression = 1000;  // products that an expression counts for when it is tried
 constexpr int kRounds = 3;
 
 // The rows of a slot, each once, and which of them a case has.
@@ -365,11 +365,11 @@ class Learner {
   std::uint64_t further_work_ = 0;
   std::size_t arithmetic_ = 0;
   std::vector<Case> unobserved_;
-  std::vector<const Observation*> ordered_;  // failing ones first
-  std::vector<const Observation*> testing_;  // the same, those first that refuted something
+  std::vector<const Observation*> ordered_;  // the evidence, failing cases first
+  std::vector<const Observation*> testing_;  // these observations; one that refuted something moves to the front
   std::size_t failing_ = 0;
   std::vector<Candidate> candidates_;
-  std::set<const Observation*> refuting_;  // in which candidates saw what tells them from others
+  std::set<const Observation*> refuting_;  // observations that refuted a candidate
   bool is_complete_ = true;
   std::uint64_t tried_ = 0;
   std::uint64_t agreed_ = 0;

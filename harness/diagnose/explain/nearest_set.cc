@@ -129,8 +129,8 @@ constexpr std::size_t kFewest = 3;
 struct Scored {
   DefectSet set;
   std::vector<bool> reproduced;  ///< by failure
-  std::size_t count = 0;         ///< of these
-  std::size_t alone = 0;         ///< of these, those that none of its parts reproduces
+  std::size_t count = 0;         ///< failures that it reproduces
+  std::size_t alone = 0;         ///< failures that it reproduces and none of its parts does
   double gain = 0;               ///< wrong elements explained less others broken, in parts of each failure's
 };
 

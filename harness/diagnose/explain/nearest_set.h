@@ -35,7 +35,7 @@ class Budget {
   const CandidateTest& test_;
   std::uint64_t most_work_;
   double most_seconds_;
-  std::uint64_t other_work_ = 0;  // beside that of test_
+  std::uint64_t other_work_ = 0;  // work of models beside that of test_
   double backend_seconds_ = 0;
 };
 

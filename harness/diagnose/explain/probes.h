@@ -38,13 +38,13 @@ class Probes {
 
   const Operator& op_;
   const Family& family_;
-  std::vector<CornerCase> concerned_;  // that concern the operator
+  std::vector<CornerCase> concerned_;  // corner cases that concern the operator
   std::uint64_t seed_;
   std::uint64_t drawn_ = 0;
   std::vector<CornerCase> targets_;
   std::vector<Case> neighbours_;
   bool is_near_ = false;
-  std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept
+  std::size_t oldest_ = 0;  // number of the oldest neighbour, once there are as many as are kept
 };
 
 /// Returns the corner cases that all failures have in common, and all corner cases of rounding where the failures are

@@ -70,8 +70,8 @@ class Elimination {
 
   Answer answer_;
   std::vector<Hypothesis> hypotheses_;
-  std::vector<std::size_t> watched_;  // positions of those that predict
-  std::vector<Tensor> predictions_;   // of these
+  std::vector<std::size_t> watched_;  // positions of the hypotheses that predict
+  std::vector<Tensor> predictions_;   // their predictions, in this order
 };
 
 }  // namespace qconform::diagnose

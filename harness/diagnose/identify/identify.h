@@ -31,7 +31,7 @@ struct Candidate {
   /// Elements, and cases with such, on which some candidates disagreed and this one was right.
   std::uint64_t confirmed_elements = 0;
   std::uint64_t confirmed_cases = 0;
-  std::uint64_t refuted_elements = 0;  ///< that it predicted wrongly
+  std::uint64_t refuted_elements = 0;  ///< elements that it predicted wrongly
   std::uint64_t refuted_cases = 0;
   std::optional<Refutation> refutation;
 
@@ -42,12 +42,12 @@ struct Candidate {
 struct Answer {
   std::string_view op_type;
   std::vector<const Choice*> choices;
-  std::vector<Form> forms;        ///< that the backend takes; empty: none, so that nothing could be asked
+  std::vector<Form> forms;        ///< forms that the backend takes; without any, nothing could be asked
   std::vector<KindPattern> only;  ///< kinds of nodes that the answer holds for, where others have another; else empty
   std::string holds_for;          ///< `only` in words: "all but depthwise"
   std::string narrowed;           ///< parts left out of the forms for any candidate to fit; may be empty
   std::string declined;           ///< the backend's reason, where it takes no form
-  std::uint64_t cases = 0;        ///< that it computed
+  std::uint64_t cases = 0;        ///< cases that the backend computed
   std::uint64_t elements = 0;
   std::vector<Candidate> candidates;  ///< always in one order for an experiment
 
@@ -61,7 +61,7 @@ struct Answer {
 struct Identification {
   BackendInfo backend;
   std::uint64_t seed = 0;
-  std::uint64_t cases = 0;  ///< that the backend was given, refused ones included
+  std::uint64_t cases = 0;  ///< cases that the backend was given, refused ones included
   std::vector<Answer> answers;
 };
 

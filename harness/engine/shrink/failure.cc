@@ -72,7 +72,7 @@ Requirement requirement_of(const Classification& classification) {
 
 Failure failure_of(const Expected& expected, const Outcome& outcome, const Verdict& verdict) {
   Failure failure{verdict.kind, verdict.rule, place_of(outcome)};
-  if (failure.place.empty()) failure.place = verdict.place;  // of a refusal: its message
+  if (failure.place.empty()) failure.place = verdict.place;  // the place of a refusal is its message
   const auto* produced = std::get_if<outcome::Produced>(&outcome);
   if (produced == nullptr || !verdict.worst || !expected.output || verdict.worst->output >= produced->outputs.size()) {
     return failure;

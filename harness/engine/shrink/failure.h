@@ -55,7 +55,7 @@ struct Measure {
   std::uint64_t nodes = 0;         ///< nodes of the graph
   std::uint64_t elements = 0;      ///< elements of inputs with their padding and of the output, where that is known
   std::uint64_t structure = 0;     ///< inputs, dimensions, attributes and what they say
-  std::uint64_t zero_points = 0;   ///< that are not 0
+  std::uint64_t zero_points = 0;   ///< zero points that are not 0
   std::uint64_t scales = 0;        ///< complexity of the scales
   std::uint64_t contributing = 0;  ///< values, weights and biases that contribute to a sum
   std::uint64_t magnitude = 0;     ///< distance of all values from those that contribute nothing

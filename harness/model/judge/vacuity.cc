@@ -7,7 +7,7 @@
 namespace qconform {
 namespace {
 
-// The judge call vacuouss an output with a greater share of elements at an end of their 8-bit type's range, or of
+// The judge calls an output vacuous with a greater share of elements at an end of their 8-bit type's range, or of
 // elements with more than two right values.
 constexpr double kNearlyAll = 0.95;
 

@@ -8,9 +8,9 @@
 
 namespace qconform {
 
-/// Why passing on this output would prove nothing, or an empty string. `right` is the reference's
-/// answer. Outputs of fewer than kFewElements elements never are vacuous: somebody made them by hand, or
-/// shrinking did, to show one thing.
+/// Why passing on this output would prove nothing, or an empty string. `right` is the reference's answer. An output of
+/// fewer than kFewElements elements is never vacuous: somebody made the case by hand, or shrinking did, to show one
+/// thing.
 [[nodiscard]] std::string why_vacuous(const Tensor& right, const TieCounts& ties);
 
 inline constexpr std::int64_t kFewElements = 16;

@@ -10,7 +10,7 @@ namespace {
 
 using reference::SpatialAxis;
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 20;  // that a stride, a dilation or a pad may become
+constexpr std::int64_t kLargest = std::int64_t{1} << 20;  // largest value that a stride, a dilation or a pad may become
 
 struct AxisContext : StageContext {
   const std::vector<SpatialAxis>& axes;

@@ -9,14 +9,16 @@
 
 namespace qconform {
 
-/// The corner cases of topic `graphs`, each counted by output elements of the steps that reach it. `quantizations`:
-/// what quantizations_of() says.
+/// How a graph's text states its quantizations, which the lowered program does not tell.
 struct QuantizationsStated {
   bool shares_parameters = false;  ///< two tensors are dequantized with one scale initializer
   bool omits_zero_point = false;
   bool types_output = false;  ///< output_dtype in the place of a zero point
 };
 [[nodiscard]] QuantizationsStated quantizations_of(const Case& test_case);
+
+/// The corner cases of topic `graphs`, each counted by output elements of the steps that reach it. `quantizations`: the
+/// value of quantizations_of() for the case.
 [[nodiscard]] CornerCaseCounts graph_corner_cases(const GraphProgram& lowered,
                                                   const QuantizationsStated& quantizations);
 

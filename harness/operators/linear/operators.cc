@@ -87,7 +87,7 @@ class LoweredQuantizeLinear final : public LoweredByBits {
   }
 
   reference::QuantizeLinear node_;
-  std::int64_t axis_;  ///< as the node states it: for corner cases
+  std::int64_t axis_;  ///< axis as the node states it, for corner cases
 };
 
 // Rule Q5 (bad scales as C21). Returns whether any in-range value is right.
@@ -277,7 +277,7 @@ class LoweredDequantizeLinear final : public LoweredByBits {
   }
 
   reference::DequantizeLinear node_;
-  std::int64_t axis_;  ///< as the node states it: for corner cases
+  std::int64_t axis_;  ///< axis as the node states it, for corner cases
 };
 
 // Rule D3: the text calls such a zero point 0 by supposition, and backends exist that compute with another.

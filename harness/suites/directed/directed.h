@@ -21,7 +21,7 @@ namespace qconform {
 /// The first draw of that case, whether or not it got where it aims: many times cheaper.
 [[nodiscard]] Case directed_attempt(std::uint64_t seed, std::uint64_t index);
 
-/// How many pairs of operator and corner case there are: the length of one turn.
+/// The length of one turn: a place for each pair of operator and corner case, three for some ties and near ties.
 [[nodiscard]] std::uint64_t directed_aims();
 
 /// The operator that case `index` is of.

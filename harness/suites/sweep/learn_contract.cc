@@ -22,7 +22,7 @@ constexpr int kTriesOfClass = 8;          ///< rows with a class that was declin
 constexpr int kContexts = 5;              ///< taken rows that a declined one is compared with
 constexpr int kTriesOfCombination = 32;   ///< rows with a combination before it counts as declined
 constexpr int kTriesOfWidening = 4;       ///< rows with another class in place of one of a declined combination
-constexpr int kFurtherDraws = 2;          ///< of a declined row inside the contract: its values alone may be declined
+constexpr int kFurtherDraws = 2;          ///< draws of a declined row inside the contract: its values may be at fault
 
 // One class of one parameter.
 struct Choice {
@@ -263,7 +263,7 @@ class Learner {
       std::uint32_t others = learnt_.contract.taken[term.parameter] & ~term.classes;
       for (; others != 0; others &= others - 1) {
         const std::uint32_t before = term.classes;
-        term.classes = others & ~(others - 1);  // that class alone, beside all that the other terms have by now
+        term.classes = others & ~(others - 1);  // one class alone, beside all that the other terms have by now
         if (is_declined_everywhere(combination, solver))
           term.classes |= before;
         else

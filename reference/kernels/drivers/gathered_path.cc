@@ -12,7 +12,7 @@ namespace qconform::reference {
 namespace {
 
 constexpr std::int64_t kDepth = 512;  // gathered at a time; a multiple of every unit and of 16
-constexpr int kPanels = 4;            // that share what was gathered
+constexpr int kPanels = 4;            // panels that share what was gathered
 constexpr std::int64_t kPitch = kDepth + kRowSlack;
 
 // One tile at a time, by one thread.

@@ -110,7 +110,7 @@ class TileGather {
   struct Segment {
     int first;
     int count;
-    std::int64_t last_index;  // along the last axis, of the first position
+    std::int64_t last_index;  // index of the first position along the last axis
   };
   // Consecutive positions of the block whose inputs are evenly spaced, and inside the input.
   struct Run {
