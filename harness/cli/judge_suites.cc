@@ -60,6 +60,7 @@ Report begin_report(const SuitesOptions& options, std::string first) {
   std::vector<std::string> command{std::move(first)};
   for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
   for (const std::string& name : options.suites) command.insert(command.end(), {"--suite", name});
+  for (const std::string& file : options.defects) command.insert(command.end(), {"--defects", file});
   if (options.suite.cases) command.insert(command.end(), {"--cases", std::to_string(*options.suite.cases)});
   if (!options.within.only.empty()) command.insert(command.end(), {"--only", options.within.only});
   if (!options.within.within) command.emplace_back("--no-within");
@@ -237,6 +238,7 @@ Result<void> describe_backends(const SuitesOptions& options, std::vector<std::un
 }  // namespace
 
 Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command, bool stdout_is_data) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
@@ -349,6 +351,7 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
                   "End at this many failing cases of all backends together; waived ones do not count")
       ->check(at_least(1));
   add_policy_options(command, options.policy);
+  add_defects_option(command, options.defects);
   add_cpu_option(command, options.sandbox);
   add_valid_only_option(command, options.sandbox);
   options.sandbox.guard = "full";  // a suite is small, a campaign is not
