@@ -179,6 +179,8 @@ constexpr Defect kLinearDefects[] = {
     // Convolutions have these two as well, and say what they are.
     {.id = "zp-sub-wraps-8bit",
      .operators = {"DequantizeLinear"},
+     .slot = "difference",
+     .computes = "bits == 8 ? wrap8(difference) : difference",
      .replace =
          [](Stages& s) {
            s.set(stage::difference, [](const DequantizeLinear& node, double x, double zp) {
@@ -189,6 +191,8 @@ constexpr Defect kLinearDefects[] = {
          }},
     {.id = "reciprocal",
      .operators = {"QuantizeLinear"},
+     .slot = "quotient",
+     .computes = "reciprocal",
      .replace =
          [](Stages& s) {
            s.set(stage::quotient, [](const QuantizeLinear& node, double x, double scale) {
@@ -202,6 +206,9 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "tract#2849",
      .corner_cases = {CornerCase::parameters_differ},
+     .needs = {"several scales"},
+     .slot = "parameter",
+     .computes = "0",
      .replace =
          [](Stages& s) {
            s.set(stage::parameter, [](const LinearPlacement&, std::int64_t) { return std::size_t{0}; });
@@ -213,6 +220,8 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "oneDNN 3.12.1",
      .corner_cases = {CornerCase::parameters_differ},
+     .slot = "zero_point.index",
+     .computes = "0",
      .replace = [](Stages& s) { s.set(stage::zero_point_parameter, [](std::size_t) { return std::size_t{0}; }); }},
     {.id = "two-bit-parameters-of-later",
      .description = "2-bit outputs of float x take the parameters of a later element of their byte, the third at most",
@@ -228,6 +237,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "y_scale int32",
      .rule = "Q6",
      .evidence = "OpenCV 4.6.0",
+     .slot = "scale",
+     .computes = "int32_read_as_float32",
      .replace = [](Stages& s) { s.set(stage::scale, int32_as_float32); }},
     {.id = "zp-absent-128",
      .description = "uint8 without a zero point has 128",
@@ -235,6 +246,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "uint8, no zero point",
      .rule = "formula",
      .evidence = "OpenCV 4.10.0",
+     .slot = "zero_point.absent",
+     .computes = "uint8 ? 128 : 0",
      .replace =
          [](Stages& s) {
            s.set(stage::absent_zero_point,
@@ -246,6 +259,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "an axis other than 1, 2 dimensions or more",
      .rule = "D7",
      .corner_cases = {CornerCase::parameters_differ},
+     .slot = "axis",
+     .computes = "1",
      .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_axis_1); }},
     {.id = "block-size-unread",
      .description = "the attribute block_size is not read: each element takes the next parameter, up to the last one",
@@ -253,6 +268,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "a block_size above 1",
      .rule = "D7",
      .corner_cases = {CornerCase::parameters_differ},
+     .slot = "block",
+     .computes = "position",
      .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_one); }},
     {.id = "output-dtype-unread",
      .description = "the attribute output_dtype is not read: y has the type that it has without",
@@ -260,6 +277,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "an output_dtype that decides the type of y",
      .rule = "signature",
      .evidence = "OpenCV 4.6.0",
+     .slot = "output_type",
+     .computes = "without == float8e8m0 ? stated : without",
      .replace =
          [](Stages& s) {
            s.set(stage::output_type, [](reference::Element stated, reference::Element without) {
@@ -272,6 +291,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "a precision other than the scale's type",
      .rule = "Q3",
      .evidence = "ONNX Runtime 1.30.0",
+     .slot = "precision",
+     .computes = "none",
      .replace =
          [](Stages& s) { s.set(stage::precision, [](reference::Element) { return reference::Element::none; }); }},
     {.id = "saturate-unread",
@@ -280,6 +301,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "saturate 0, float8 overflow",
      .rule = "Q8",
      .corner_cases = {CornerCase::float_overflow},
+     .slot = "saturate",
+     .computes = "1",
      .replace = [](Stages& s) { s.set(stage::saturate, [](bool) { return true; }); }},
     {.id = "quotient-wide",
      .description = "float16 and bfloat16 are divided in float32",
@@ -287,6 +310,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "a division in float16 or bfloat16 that the version demands",
      .rule = "Q3",
      .evidence = "ONNX Runtime 1.30.0",
+     .slot = "quotient",
+     .computes = "at_least_float32",
      .replace = [](Stages& s) { s.set(stage::quotient, divide_wider); }},
     {.id = "quotient-fused",
      .description = "x * (1 / y_scale) + zero point in float32, rounded once; uint8 as int8 less 128",
@@ -319,6 +344,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "coreai-torch#24",
      .corner_cases = {CornerCase::negative_axis},
+     .needs = {"several scales", "axis negative"},
      .replace = [](Stages& s) { s.set(stage::parameter, parameter_off_by_one); }},
     {.id = "blocked-interleave",
      .description = "blocks indexed by position modulo their number",
@@ -327,6 +353,8 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "openvino#32918",
      .corner_cases = {CornerCase::parameters_differ},
+     .slot = "block",
+     .computes = "position % blocks",
      .replace = [](Stages& s) { s.set(stage::parameter, interleaved_parameter); }},
     {.id = "vec4-tail",
      .description = "the last elements of a size that 4 does not divide stay 0",
@@ -335,6 +363,9 @@ constexpr Defect kLinearDefects[] = {
      .rule = "formula",
      .evidence = "onnxruntime#27706",
      .corner_cases = {CornerCase::size_tail},
+     .needs = {"elements % 4 != 0"},
+     .slot = "count",
+     .computes = "elements / 4 * 4",
      .replace = [](Stages& s) { s.set(stage::count, [](std::int64_t elements) { return elements / 4 * 4; }); }},
     {.id = "dq-expanded",
      .description = "x * scale - zero_point * scale, each rounded",
@@ -342,6 +373,8 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "a zero point other than 0, a scale that is no power of two",
      .rule = "D1",
      .corner_cases = {CornerCase::expanded_product},
+     .slot = "multiply",
+     .computes = "each_times_scale",
      .replace = [](Stages& s) { s.set(stage::multiply, multiply_expanded); }},
     {.id = "dq-fused",
      .description = "x * scale - zero_point * scale, the latter rounded and the difference too; uint8 as int8 less 128",
@@ -358,6 +391,8 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D4",
      .evidence = "ONNX Runtime 1.30.0",
      .corner_cases = {CornerCase::float_midpoint},
+     .slot = "multiply",
+     .computes = "through_float32",
      .replace = [](Stages& s) { s.set(stage::multiply, multiply_in_float32); }},
     {.id = "denormal-flush",
      .description = "subnormal scales, operands and results flushed to zero",
