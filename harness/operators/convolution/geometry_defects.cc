@@ -39,17 +39,6 @@ std::int64_t same_total(std::int64_t input, std::int64_t extent, std::int64_t st
 
 namespace {
 
-// [begin0, begin1, end0, end1] taken for [begin0, end0, begin1, end1]. The output keeps its size.
-bool interleave_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
-  if (!stated.attributes.pads || stated.attributes.auto_pad != "NOTSET") return true;
-  const std::vector<std::int64_t>& pads = *stated.attributes.pads;
-  for (std::size_t a = 0; a < geometry.axes.size(); ++a) {
-    geometry.axes[a].pad_begin = pads[2 * a];
-    geometry.axes[a].pad_end = pads[2 * a + 1];
-  }
-  return true;
-}
-
 bool symmetrise_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (stated.attributes.auto_pad != "NOTSET") return true;
   for (SpatialAxis& axis : geometry.axes) axis.pad_end = axis.pad_begin;
@@ -109,18 +98,6 @@ bool dilate_alike(ConvolutionGeometry& geometry, const StatedGeometry&) {
   return true;
 }
 
-// Only the last coordinate goes astray: the row's neighbour answers, as long as it lies in the plane.
-std::int64_t locate_in_plane(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
-                             std::int64_t) {
-  std::int64_t offset = 0;
-  for (std::size_t a = 0; a < position.size(); ++a) {
-    const std::int64_t size = geometry.axes[a].input;
-    if (a + 1 < position.size() && (position[a] < 0 || position[a] >= size)) return kInPadding;
-    offset = offset * size + position[a];
-  }
-  return offset >= 0 && offset < geometry.input_positions() ? offset : kInPadding;
-}
-
 // A window that begins above the input takes its first row alone as padding; any other one, its last row alone where
 // that lies below the input. A window that reaches out on both sides reads what lies behind the input, the next
 // channel.
@@ -133,17 +110,6 @@ std::int64_t locate_with_one_row_padded(const ConvolutionGeometry& geometry, std
   const bool is_row_padded = first_row < 0 ? kernel_row == 0 : kernel_row == 2 && position[0] >= geometry.axes[0].input;
   if (is_row_padded || position[1] < 0 || position[1] >= columns) return kInPadding;
   return position[0] * columns + position[1];
-}
-
-std::int64_t pointwise_base(const ConvolutionGeometry& geometry, std::int64_t group) {
-  return geometry.kernel_taps() == 1 ? 0 : group * geometry.group_input_channels();
-}
-
-std::int64_t transposed_tap(const ConvolutionGeometry& geometry, std::int64_t tap) {
-  if (geometry.axes.size() != 2) return tap;
-  const std::int64_t rows = geometry.axes[0].kernel;
-  const std::int64_t columns = geometry.axes[1].kernel;
-  return tap % columns * rows + tap / columns;
 }
 
 constexpr Defect kGeometryDefects[] = {
@@ -164,8 +130,7 @@ constexpr Defect kGeometryDefects[] = {
      .evidence = "onnxruntime#17325",
      .corner_cases = {CornerCase::pads_asymmetric},
      .slot = "pads.index",
-     .computes = "axis * 2 + side",
-     .replace = [](Stages& s) { s.set(stage::pads, interleave_pads); }},
+     .computes = "axis * 2 + side"},
     {.id = "asym-pads-symmetrised",
      .description = "the pads at the end are those at the beginning",
      .operators = kConvolutions,
@@ -243,8 +208,7 @@ constexpr Defect kGeometryDefects[] = {
      .corner_cases = {CornerCase::batch},
      .needs = {"batch > 1"},
      .slot = "image",
-     .computes = "0",
-     .replace = [](Stages& s) { s.set(stage::image, [](std::int64_t) { return std::int64_t{0}; }); }},
+     .computes = "0"},
     {.id = "pointwise-group-base",
      .description = "1x1 kernels read the first group's channels for every group",
      .operators = kConvolutions,
@@ -254,8 +218,7 @@ constexpr Defect kGeometryDefects[] = {
      .corner_cases = {CornerCase::grouped_pointwise},
      .needs = {"1x1 kernel", "group > 1"},
      .slot = "group.base",
-     .computes = "taps == 1 ? 0 : group * channels",
-     .replace = [](Stages& s) { s.set(stage::group_base, pointwise_base); }},
+     .computes = "taps == 1 ? 0 : group * channels"},
     {.id = "pad-reads-neighbour",
      .description = "a column outside the input reads the neighbouring row",
      .operators = kConvolutions,
@@ -263,8 +226,7 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "C1",
      .evidence = "oneDNN#5080",
      .slot = "tap.place",
-     .computes = "rows_inside * in_plane ? offset : padding",
-     .replace = [](Stages& s) { s.set(stage::locate, locate_in_plane); }},
+     .computes = "rows_inside * in_plane ? offset : padding"},
     {.id = "pad-reads-next-channel",
      .description =
          "depthwise 3x3: of a window that begins above the input, a row below it is read in the next channel",
@@ -280,20 +242,14 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .needs = {"kernel of more than one tap"},
      .slot = "weight.tap",
-     .computes = "taps - 1 - tap",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::weight_tap,
-                 [](const ConvolutionGeometry& g, std::int64_t tap) { return g.kernel_taps() - 1 - tap; });
-         }},
+     .computes = "taps - 1 - tap"},
     {.id = "kernel-transposed",
      .description = "the kernel's rows and columns exchanged",
      .operators = kConvolutions,
      .trigger = "a 2-D kernel without that symmetry",
      .rule = "formula",
      .slot = "weight.tap",
-     .computes = "axes == 2 ? counted_by_columns : tap",
-     .replace = [](Stages& s) { s.set(stage::weight_tap, transposed_tap); }},
+     .computes = "axes == 2 ? counted_by_columns : tap"},
 };
 
 }  // namespace

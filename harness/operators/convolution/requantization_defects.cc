@@ -15,10 +15,6 @@ void use_expression_named(Stages& stages, std::string_view name) {
   use_expression(stages, *found);
 }
 
-float group_local_scale(const QLinearConv& node, std::int64_t channel) {
-  return node.w_scale[static_cast<std::size_t>(channel % node.operands.geometry.group_output_channels())];
-}
-
 void add_bias_after_scaling(Stages& s) {
   s.set(stage::bias, [](std::int64_t sum, const ConvolutionOperands&, std::int64_t) { return sum; });
   s.set(stage::zero_point,
@@ -75,8 +71,7 @@ constexpr Defect kRequantizationDefects[] = {
      .evidence = "oneDNN 2.6.3",
      .corner_cases = {CornerCase::bias_beyond_float},
      .slot = "total.type",
-     .computes = "float32",
-     .replace = add_bias_in_float32},
+     .computes = "float32"},
     {.id = "bias-as-int8",
      .description = "the bias read as int8: the byte at the channel's index",
      .operators = {"QLinearConv"},
@@ -92,11 +87,7 @@ constexpr Defect kRequantizationDefects[] = {
      .evidence = "oneDNN commit 7c52f36a92",
      .needs = {"w_scale differs by channel"},
      .slot = "w_scale.index",
-     .computes = "0",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::w_scale, [](const QLinearConv& node, std::int64_t) { return node.w_scale[0]; });
-         }},
+     .computes = "0"},
     {.id = "w-scale-group-local",
      .description = "w_scale indexed by the channel within its group",
      .operators = {"QLinearConv"},
@@ -106,8 +97,7 @@ constexpr Defect kRequantizationDefects[] = {
      .corner_cases = {CornerCase::group_parameters},
      .needs = {"group > 1", "w_scale differs by channel"},
      .slot = "w_scale.index",
-     .computes = "channel % group_channels",
-     .replace = [](Stages& s) { s.set(stage::w_scale, group_local_scale); }},
+     .computes = "channel % group_channels"},
     {.id = "double-round",
      .description = "Q31 doubling high multiplication, then a rounding shift: two roundings",
      .operators = {"QLinearConv"},
@@ -117,8 +107,7 @@ constexpr Defect kRequantizationDefects[] = {
      .corner_cases = {CornerCase::tie_positive, CornerCase::tie_negative, CornerCase::near_tie_above,
                       CornerCase::near_tie_below},
      .slot = "product",
-     .computes = "q31_half_up_then_half_away",
-     .replace = [](Stages& s) { s.set(stage::product, {product_rounded_twice}); }},
+     .computes = "q31_half_up_then_half_away"},
     {.id = "q31-single-round",
      .description = "Q31 multiplication with one 64-bit rounding, half up",
      .operators = {"QLinearConv"},

@@ -65,26 +65,6 @@ std::size_t parameter_off_by_one(const LinearPlacement& p, std::int64_t index) {
                                   p.layout.parameters());
 }
 
-std::size_t interleaved_parameter(const LinearPlacement& p, std::int64_t index) {
-  const QuantizationLayout& layout = p.layout;
-  if (!layout.is_blocked()) return layout.parameter_of(index);
-  const std::int64_t channel = index / layout.inner % layout.channels;
-  const std::int64_t row = index / layout.inner / layout.channels * layout.blocks() + channel % layout.blocks();
-  return static_cast<std::size_t>(row * layout.inner + index % layout.inner);
-}
-
-// The attribute axis not read: 1, its default.
-std::size_t parameter_of_axis_1(const LinearPlacement& p, std::int64_t index) {
-  return parameter_of_axis(p, 1, index);
-}
-
-// The attribute block_size not read: an element for each parameter, and the last one for those behind.
-std::size_t parameter_of_one(const LinearPlacement& p, std::int64_t index) {
-  const QuantizationLayout& layout = p.layout;
-  if (!layout.is_blocked()) return layout.parameter_of(index);
-  return parameter_of_block(layout, index, index / layout.inner % layout.channels);
-}
-
 // The second and the third of a byte's four elements quantize those before them anew, with their own parameters.
 std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t index) {
   constexpr std::int64_t kInAByte = 4;
@@ -95,14 +75,6 @@ std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t in
   const std::int64_t in_byte = index % kInAByte;
   if (!is_hit || in_byte >= kLast) return layout.parameter_of(index);
   return layout.parameter_of(std::min(index - in_byte + kLast, layout.elements() - 1));
-}
-
-// float16 and bfloat16 divided in float32.
-Quotient divide_wider(const QuantizeLinear& node, double x, double scale) {
-  const reference::Element type = division_type(node);
-  const bool is_narrow = type == reference::Element::float16 || type == reference::Element::bfloat16;
-  if (!is_narrow) return divide(node, x, scale);
-  return reference::divide({reference::DivisionMethod::operands_rounded, reference::Element::float32, "Q3"}, x, scale);
 }
 
 // RN32(x * RN32(1 / scale) + zero point), then to an integer: one operation of a processor that multiplies and adds.
@@ -124,12 +96,6 @@ std::uint64_t multiply_held_and_fused(const DequantizeLinear& node, double x, do
   const double held = node.x_type == reference::Element::uint8 ? 128 : 0;
   const double offset = rounded_to(format, (zero_point - held) * scale);
   return encode(format, (x - held) * scale - offset, reference::Overflow::special);
-}
-
-std::uint64_t multiply_in_float32(const DequantizeLinear& node, double x, double zero_point, double difference,
-                                  double scale) {
-  if (node.y_type == reference::Element::float32) return diagnose::multiply(node, x, zero_point, difference, scale);
-  return reference::multiply({reference::MultiplicationMethod::through_float32, "D4"}, node.y_type, difference, scale);
 }
 
 // A finite quotient to be stored as `type` without saturation; NaN where it is another one.
@@ -169,10 +135,6 @@ void flush_subnormals(Stages& s) {
   });
 }
 
-std::int32_t wrap_to_int8(double value) {
-  return static_cast<std::int8_t>(static_cast<std::uint8_t>(static_cast<std::int64_t>(value) & 0xFF));
-}
-
 constexpr OpSet kLinear{"QuantizeLinear", "DequantizeLinear"};
 
 constexpr Defect kLinearDefects[] = {
@@ -180,25 +142,8 @@ constexpr Defect kLinearDefects[] = {
     {.id = "zp-sub-wraps-8bit",
      .operators = {"DequantizeLinear"},
      .slot = "difference",
-     .computes = "bits == 8 ? wrap8(difference) : difference",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::difference, [](const DequantizeLinear& node, double x, double zp) {
-             const double difference = reference::difference_of(node.x_type, x, zp);
-             const bool is_byte = is_integer(node.x_type) && bits_of(node.x_type) == 8;
-             return is_byte ? wrap_to_int8(difference) : difference;
-           });
-         }},
-    {.id = "reciprocal",
-     .operators = {"QuantizeLinear"},
-     .slot = "quotient",
-     .computes = "reciprocal",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::quotient, [](const QuantizeLinear& node, double x, double scale) {
-             return reference::divide({reference::DivisionMethod::reciprocal, division_type(node), "Q1"}, x, scale);
-           });
-         }},
+     .computes = "bits == 8 ? wrap8(difference) : difference"},
+    {.id = "reciprocal", .operators = {"QuantizeLinear"}, .slot = "quotient", .computes = "reciprocal"},
     {.id = "axis-ignored",
      .description = "the first scale and zero point serve every element",
      .operators = kLinear,
@@ -208,11 +153,7 @@ constexpr Defect kLinearDefects[] = {
      .corner_cases = {CornerCase::parameters_differ},
      .needs = {"several scales"},
      .slot = "parameter",
-     .computes = "0",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::parameter, [](const LinearPlacement&, std::int64_t) { return std::size_t{0}; });
-         }},
+     .computes = "0"},
     {.id = "zp-first",
      .description = "the first zero point serves every element, beside scales of their own",
      .operators = kLinear,
@@ -221,8 +162,7 @@ constexpr Defect kLinearDefects[] = {
      .evidence = "oneDNN 3.12.1",
      .corner_cases = {CornerCase::parameters_differ},
      .slot = "zero_point.index",
-     .computes = "0",
-     .replace = [](Stages& s) { s.set(stage::zero_point_parameter, [](std::size_t) { return std::size_t{0}; }); }},
+     .computes = "0"},
     {.id = "two-bit-parameters-of-later",
      .description = "2-bit outputs of float x take the parameters of a later element of their byte, the third at most",
      .operators = {"QuantizeLinear"},
@@ -238,8 +178,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "Q6",
      .evidence = "OpenCV 4.6.0",
      .slot = "scale",
-     .computes = "int32_read_as_float32",
-     .replace = [](Stages& s) { s.set(stage::scale, int32_as_float32); }},
+     .computes = "int32_read_as_float32"},
     {.id = "zp-absent-128",
      .description = "uint8 without a zero point has 128",
      .operators = kLinear,
@@ -247,12 +186,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "formula",
      .evidence = "OpenCV 4.10.0",
      .slot = "zero_point.absent",
-     .computes = "uint8 ? 128 : 0",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::absent_zero_point,
-                 [](reference::Element type) { return type == reference::Element::uint8 ? 128 : 0; });
-         }},
+     .computes = "uint8 ? 128 : 0"},
     {.id = "axis-unread",
      .description = "the attribute axis is not read: axis 1, its default, has the parameters",
      .operators = kLinear,
@@ -260,8 +194,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .corner_cases = {CornerCase::parameters_differ},
      .slot = "axis",
-     .computes = "1",
-     .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_axis_1); }},
+     .computes = "1"},
     {.id = "block-size-unread",
      .description = "the attribute block_size is not read: each element takes the next parameter, up to the last one",
      .operators = kLinear,
@@ -269,8 +202,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .corner_cases = {CornerCase::parameters_differ},
      .slot = "block",
-     .computes = "position",
-     .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_one); }},
+     .computes = "position"},
     {.id = "output-dtype-unread",
      .description = "the attribute output_dtype is not read: y has the type that it has without",
      .operators = kLinear,
@@ -278,13 +210,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "signature",
      .evidence = "OpenCV 4.6.0",
      .slot = "output_type",
-     .computes = "without == float8e8m0 ? stated : without",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::output_type, [](reference::Element stated, reference::Element without) {
-             return without == reference::Element::float8e8m0 ? stated : without;
-           });
-         }},
+     .computes = "without == float8e8m0 ? stated : without"},
     {.id = "precision-unread",
      .description = "the attribute precision is not read",
      .operators = {"QuantizeLinear"},
@@ -292,9 +218,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "Q3",
      .evidence = "ONNX Runtime 1.30.0",
      .slot = "precision",
-     .computes = "none",
-     .replace =
-         [](Stages& s) { s.set(stage::precision, [](reference::Element) { return reference::Element::none; }); }},
+     .computes = "none"},
     {.id = "saturate-unread",
      .description = "the attribute saturate is not read: overflow gives the largest number",
      .operators = {"QuantizeLinear"},
@@ -302,8 +226,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "Q8",
      .corner_cases = {CornerCase::float_overflow},
      .slot = "saturate",
-     .computes = "1",
-     .replace = [](Stages& s) { s.set(stage::saturate, [](bool) { return true; }); }},
+     .computes = "1"},
     {.id = "quotient-wide",
      .description = "float16 and bfloat16 are divided in float32",
      .operators = {"QuantizeLinear"},
@@ -311,8 +234,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "Q3",
      .evidence = "ONNX Runtime 1.30.0",
      .slot = "quotient",
-     .computes = "at_least_float32",
-     .replace = [](Stages& s) { s.set(stage::quotient, divide_wider); }},
+     .computes = "at_least_float32"},
     {.id = "quotient-fused",
      .description = "x * (1 / y_scale) + zero point in float32, rounded once; uint8 as int8 less 128",
      .operators = {"QuantizeLinear"},
@@ -354,8 +276,7 @@ constexpr Defect kLinearDefects[] = {
      .evidence = "openvino#32918",
      .corner_cases = {CornerCase::parameters_differ},
      .slot = "block",
-     .computes = "position % blocks",
-     .replace = [](Stages& s) { s.set(stage::parameter, interleaved_parameter); }},
+     .computes = "position % blocks"},
     {.id = "vec4-tail",
      .description = "the last elements of a size that 4 does not divide stay 0",
      .operators = kLinear,
@@ -365,8 +286,7 @@ constexpr Defect kLinearDefects[] = {
      .corner_cases = {CornerCase::size_tail},
      .needs = {"elements % 4 != 0"},
      .slot = "count",
-     .computes = "elements / 4 * 4",
-     .replace = [](Stages& s) { s.set(stage::count, [](std::int64_t elements) { return elements / 4 * 4; }); }},
+     .computes = "elements / 4 * 4"},
     {.id = "dq-expanded",
      .description = "x * scale - zero_point * scale, each rounded",
      .operators = {"DequantizeLinear"},
@@ -374,8 +294,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D1",
      .corner_cases = {CornerCase::expanded_product},
      .slot = "multiply",
-     .computes = "each_times_scale",
-     .replace = [](Stages& s) { s.set(stage::multiply, multiply_expanded); }},
+     .computes = "each_times_scale"},
     {.id = "dq-fused",
      .description = "x * scale - zero_point * scale, the latter rounded and the difference too; uint8 as int8 less 128",
      .operators = {"DequantizeLinear"},
@@ -392,8 +311,7 @@ constexpr Defect kLinearDefects[] = {
      .evidence = "ONNX Runtime 1.30.0",
      .corner_cases = {CornerCase::float_midpoint},
      .slot = "multiply",
-     .computes = "through_float32",
-     .replace = [](Stages& s) { s.set(stage::multiply, multiply_in_float32); }},
+     .computes = "through_float32"},
     {.id = "denormal-flush",
      .description = "subnormal scales, operands and results flushed to zero",
      .operators = kLinear,
