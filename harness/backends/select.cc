@@ -17,6 +17,7 @@
 #include "harness/base/text.h"
 #include "harness/core/version.h"
 #include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/defects/stated_defects.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform::backend {
@@ -219,6 +220,9 @@ Result<std::unique_ptr<Backend>> open_program(std::vector<std::string> command, 
   plain.cpu.clear();
   command.insert(command.end(), {"worker", "--backend", text_of(plain), "--profile",
                                  std::string(profile_name(arithmetic)), "--threads", std::to_string(sandbox.threads)});
+  if (what.kind == SelectedKind::defect) {
+    for (const std::string& file : diagnose::defect_files()) command.insert(command.end(), {"--defects", file});
+  }
   SandboxLimits limits = sandbox.limits;
   if (what.cpu.empty()) {
     command.insert(command.end(), {"--memory", std::to_string(limits.memory)});

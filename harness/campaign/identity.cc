@@ -57,6 +57,8 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
       {"--overflow", overflow, other.overflow},
       {"--waivers", waivers_digest.empty() ? "none" : "a file of digest " + waivers_digest,
        other.waivers_digest.empty() ? "none" : "a file of digest " + other.waivers_digest},
+      {"--defects", defects_digest.empty() ? "none" : "files of digest " + defects_digest,
+       other.defects_digest.empty() ? "none" : "files of digest " + other.defects_digest},
       {"--no-explain", explain ? "not given" : "given", other.explain ? "not given" : "given"},
       {"options of workers", sandbox, other.sandbox},
       {"contracts (--only)", digests_of(contracts), digests_of(other.contracts)},

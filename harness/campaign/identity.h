@@ -56,6 +56,9 @@ struct Identity {
   QC_FIELD(std::string, overflow, {}, "overflow");
   QC_FIELD(std::string, waivers, {}, "waivers");                ///< file; empty for none
   QC_FIELD(std::string, waivers_digest, {}, "waivers_digest");  ///< digest of the file's bytes
+  /// Files of defects beside those that come with qconform, and the digests of their bytes.
+  QC_FIELD(std::vector<std::string>, defects, {}, "defects", .presence = Presence::omitted);
+  QC_FIELD(std::string, defects_digest, {}, "defects_digest", .presence = Presence::omitted);
   QC_FIELD(bool, explain, {true}, "explain");
   /// The options about workers that can change a verdict, as on the command line.
   QC_FIELD(std::string, sandbox, {}, "isolation");

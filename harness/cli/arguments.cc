@@ -11,6 +11,7 @@
 #include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
+#include "harness/forms/defects/stated_defects.h"
 #include "harness/forms/json/profile_file.h"
 #include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
@@ -32,6 +33,19 @@ void add_policy_options(CLI::App& command, PolicyOptions& options) {
 
 Result<Policy> chosen_policy(const PolicyOptions& options) {
   return policy_named(options.profile, options.overflow);
+}
+
+void add_defects_option(CLI::App& command, std::vector<std::string>& files) {
+  command
+      .add_option("--defects", files,
+                  "File of defects of your own, beside those of qconform list defects; may be repeated "
+                  "(docs/defect-models.md)")
+      ->allow_extra_args(false);
+}
+
+Result<void> use_defects(const std::vector<std::string>& files) {
+  for (const std::string& file : files) QCONFORM_TRY(in_context("--defects", diagnose::add_defects_of(file)));
+  return {};
 }
 
 void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::string& default_text) {

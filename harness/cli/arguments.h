@@ -32,6 +32,12 @@ void add_policy_options(CLI::App& command, PolicyOptions& options);
 
 [[nodiscard]] Result<Policy> chosen_policy(const PolicyOptions& options);
 
+/// `--defects`, of commands that know defect models.
+void add_defects_option(CLI::App& command, std::vector<std::string>& files);
+
+/// Adds the defects of these files to those that come with qconform.
+[[nodiscard]] Result<void> use_defects(const std::vector<std::string>& files);
+
 struct WaiverOptions {
   std::string file;   ///< empty: none was named
   std::string draft;  ///< file to write waivers to for what is found; empty: none

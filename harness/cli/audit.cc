@@ -25,6 +25,7 @@ struct AuditCommand {
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
   PolicyOptions policy;
+  std::vector<std::string> defects;
   std::string baseline;
   bool until_killed = false;
   bool json = false;
@@ -145,6 +146,7 @@ void print_lost(const std::vector<diagnose::KilledMutant>& lost, const std::stri
 }
 
 Result<int> run_audit(const AuditCommand& options) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   std::vector<diagnose::KilledMutant> baseline;
   if (!options.baseline.empty()) {
@@ -184,6 +186,7 @@ void add_audit(CLI::App& app, Action& action) {
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_model_memory_option(*command, options->suite.model_mebibytes);
   add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
   command->add_option("--baseline", options->baseline,
                       "Earlier output of --json: the suites must still kill what it kills");
   command->add_flag("--until-killed", options->until_killed,

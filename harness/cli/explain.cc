@@ -30,6 +30,7 @@ struct ExplainCommand {
   std::string file;
   std::string backend;
   PolicyOptions policy;
+  std::vector<std::string> defects;
   SandboxOptions sandbox;
   diagnose::ExplainOptions explain;
   bool json = false;
@@ -86,6 +87,7 @@ Result<void> save_model(const report::Explained& explained, const std::string& f
 }
 
 Result<int> run_explain(ExplainCommand options) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(auto test_case, load_operand(options.file));
@@ -159,6 +161,7 @@ void add_explain(CLI::App& app, Action& action) {
                       "Write the model that was learnt, where no known one explains the case; defect:FILE runs it");
   command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();
   add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
   add_sandbox_options(*command, options->sandbox);
   auto* json = command->add_flag("--json", options->json, "Print the explanation as JSON");
   command

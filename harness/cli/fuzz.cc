@@ -142,6 +142,7 @@ void add_fuzz(CLI::App& app, Action& action) {
                     "With --resume: keep the intact records of a damaged journal, and run the other blocks again");
   add_shard_options(*command, options->shard);
   add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
   add_cpu_option(*command, options->sandbox);
   add_valid_only_option(*command, options->sandbox);
   add_sandbox_options(*command, options->sandbox);

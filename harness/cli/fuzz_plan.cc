@@ -37,6 +37,7 @@ Result<void> take_from_journal(FuzzPlan& plan) {
   QCONFORM_ASSIGN(const auto identity, in_context(file.string(), campaign::decode_identity(record->payload)));
   if (!options.seed) options.seed = identity.seed;
   if (options.suite.empty()) options.suite = identity.suite;
+  if (options.defects.empty()) options.defects = identity.defects;
   if (options.within.within && options.within.only.empty()) plan.contracts = identity.contracts;
   if (!options.backends.empty()) return {};
   options.backends = identity.backends;
@@ -57,6 +58,7 @@ std::vector<std::string> canonical_command(const FuzzOptions& options) {
   if (options.is_guided()) command.insert(command.end(), {"--engine", options.engine});
   if (!options.suite.empty()) command.insert(command.end(), {"--suite", options.suite});
   for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
+  for (const std::string& file : options.defects) command.insert(command.end(), {"--defects", file});
   if (options.cases) command.insert(command.end(), {"--cases", std::to_string(*options.cases)});
   if (!options.duration.empty()) command.insert(command.end(), {"--for", options.duration});
   if (!options.within.only.empty()) command.insert(command.end(), {"--only", options.within.only});
@@ -82,6 +84,11 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
   if (options.policy.profile.find_first_of("/.") != std::string::npos) {
     QCONFORM_ASSIGN(identity.profile_digest, digest_of_file("--profile", options.policy.profile));
   }
+  for (const std::string& file : options.defects) {
+    QCONFORM_ASSIGN(const auto digest, digest_of_file("--defects", file));
+    identity.defects.push_back(file);
+    identity.defects_digest += (identity.defects_digest.empty() ? "" : " ") + digest;
+  }
   if (!options.waivers.file.empty() && options.waivers.file != "none") {
     QCONFORM_ASSIGN(identity.waivers_digest, digest_of_file("--waivers", options.waivers.file));
     identity.waivers = options.waivers.file;
@@ -103,6 +110,10 @@ Result<void> check_guided(FuzzOptions& options) {
   }
   if (!options.within.only.empty()) {
     return fail("--only", "does not go with --engine libfuzzer, which follows the code of the fuzz target");
+  }
+  if (!options.defects.empty()) {
+    return fail("--defects",
+                "does not go with --engine libfuzzer, whose fuzz target knows the defects of qconform alone");
   }
   if (options.sandbox.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
   options.sandbox.which = "all";
@@ -213,8 +224,9 @@ campaign::ReportOptions FuzzPlan::report_options(const campaign::CaseAt& case_at
 Result<void> make_plan(FuzzPlan& plan) {
   FuzzOptions& options = plan.options;
   QCONFORM_TRY(check(options));
-  QCONFORM_TRY(choose_judge_options(plan));
   QCONFORM_TRY(take_from_journal(plan));
+  QCONFORM_TRY(use_defects(options.defects));
+  QCONFORM_TRY(choose_judge_options(plan));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
   QCONFORM_ASSIGN(options.backends,

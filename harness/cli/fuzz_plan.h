@@ -41,6 +41,7 @@ struct FuzzOptions {
   bool repair = false;
   ShardOptions shard;
   PolicyOptions policy;
+  std::vector<std::string> defects;
   SandboxOptions sandbox;
   WaiverOptions waivers;
   WithinOptions within;

@@ -246,6 +246,7 @@ bool holds_model(const std::vector<std::unique_ptr<Suite>>& suites) {
 }  // namespace
 
 Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool stdout_is_data) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
@@ -350,6 +351,7 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
                   "End at this many failing cases of all backends together; waived ones do not count")
       ->check(at_least(1));
   add_policy_options(command, options.policy);
+  add_defects_option(command, options.defects);
   add_cpu_option(command, options.sandbox);
   add_valid_only_option(command, options.sandbox);
   options.sandbox.guard = "full";  // a suite is small, a campaign is not

@@ -23,6 +23,7 @@ struct SuitesOptions {
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
   PolicyOptions policy;
+  std::vector<std::string> defects;
   SandboxOptions sandbox;
   WaiverOptions waivers;
   std::string out;

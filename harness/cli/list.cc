@@ -7,11 +7,13 @@
 #include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
 #include "harness/model/defects/defect.h"
+#include "harness/model/defects/expression.h"
 #include "harness/model/defects/identify_variants.h"
 #include "harness/model/operator.h"
 #include "harness/model/relations/relation.h"
@@ -154,10 +156,22 @@ std::vector<std::string_view> names_of(const diagnose::OpSet& ops) {
   return names;
 }
 
+// "round = half_up"; nothing of a defect that no expression says.
+std::vector<std::string> expressions_of(const diagnose::Defect& defect) {
+  std::vector<std::string> texts;
+  const auto add = [&](const diagnose::Expression& expression) {
+    texts.push_back(fmt::format("{} = {}", expression.slot().name, expression.text()));
+  };
+  if (defect.expression != nullptr) add(*defect.expression);
+  for (const diagnose::Expression* further : defect.also_computes) add(*further);
+  return texts;
+}
+
 void print_defects() {
   for (const diagnose::Defect& defect : diagnose::defects()) {
     say("{:<25} {}\n", defect.id, defect.description);
     say("    in        {}\n", fmt::join(names_of(defect.operators), ", "));
+    for (const std::string& text : expressions_of(defect)) say("    computes  {}\n", text);
     say("    shows on  {} [{}]\n", defect.trigger, defect.rule);
     if (!defect.admitted.is_empty()) {
       say("    admitted  in {}, by profile conformance\n", fmt::join(names_of(defect.admitted), ", "));
@@ -176,7 +190,8 @@ void print_defects_json() {
                     {"trigger", defect.trigger},
                     {"evidence", defect.evidence},
                     {"admitted", names_of(defect.admitted)},
-                    {"stages", diagnose::stages_of(defect)}});
+                    {"stages", diagnose::stages_of(defect)},
+                    {"expressions", expressions_of(defect)}});
   }
   write_document_text(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
@@ -289,6 +304,25 @@ Result<int> list_backends(const ListedBackends& options) {
   return kConforms;
 }
 
+struct ListedDefects {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+Result<int> list_defects(const ListedDefects& options) {
+  QCONFORM_TRY(use_defects(options.files));
+  options.json ? print_defects_json() : print_defects();
+  return kConforms;
+}
+
+void add_defects(CLI::App& list, Action& action) {
+  auto options = std::make_shared<ListedDefects>();
+  CLI::App* topic = list.add_subcommand("defects", "Defects of real kernels: each is a backend, defect:ID");
+  add_defects_option(*topic, options->files);
+  topic->add_flag("--json", options->json, "Print JSON");
+  when_chosen(*topic, action, std::move(options), &list_defects);
+}
+
 void add_backends(CLI::App& list, Action& action) {
   auto options = std::make_shared<ListedBackends>();
   CLI::App* topic = list.add_subcommand("backends", "Backends that can be judged here");
@@ -344,8 +378,7 @@ void add_list(CLI::App& app, Action& action) {
             [](bool json) { json ? print_sweep_json(sweep::unit_plans()) : print_sweep(sweep::unit_plans()); });
   add_topic(*command, "corner-cases", "Where real kernels go wrong, and what runs count", action,
             [](bool json) { json ? print_corner_cases_json() : print_corner_cases(); });
-  add_topic(*command, "defects", "Defects of real kernels: each is a backend, defect:ID", action,
-            [](bool json) { json ? print_defects_json() : print_defects(); });
+  add_defects(*command, action);
 }
 
 }  // namespace qconform::cli

@@ -22,6 +22,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> backends;
   PolicyOptions policy;
+  std::vector<std::string> defects;
   SandboxOptions sandbox;
   std::string relation;
   bool json = false;
@@ -100,6 +101,7 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
 }
 
 Result<int> replay(const ReplayOptions& options) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
@@ -138,6 +140,7 @@ void add_replay(CLI::App& app, Action& action) {
   add_case_operand(*command, options->file);
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
   add_cpu_option(*command, options->sandbox);
   options->sandbox.guard = "full";  // one case takes little time
   add_sandbox_options(*command, options->sandbox);

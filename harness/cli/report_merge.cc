@@ -48,6 +48,7 @@ Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
 
 Result<int> build_report(const MergeOptions& options, const campaign::CampaignSnapshot& merged) {
   const campaign::Identity& identity = merged.identity;
+  QCONFORM_TRY(use_defects(identity.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy({identity.profile, identity.overflow}));
   SandboxOptions workers = sandbox_from(identity.sandbox);
   workers.arm64_program = options.workers.arm64_program;

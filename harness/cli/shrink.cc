@@ -24,6 +24,7 @@ struct ShrinkOptions {
   std::string backend;
   std::string out;
   PolicyOptions policy;
+  std::vector<std::string> defects;
   SandboxOptions sandbox;
   shrink::Limits limits;
   bool json = false;
@@ -113,6 +114,7 @@ int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
 }
 
 Result<int> run_shrink(const ShrinkOptions& options) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto original, load_operand(options.file));
@@ -148,6 +150,7 @@ void add_shrink(CLI::App& app, Action& action) {
                       "Where to write the result: FILE.json, FILE.onnx, or a backend-test folder "
                       "(default: beside the case, with the ending .shrunk.json)");
   add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
   add_sandbox_options(*command, options->sandbox);
   command->add_option("--max-runs", options->limits.runs, "Most runs of the backend")->capture_default_str();
   command->add_option("--max-seconds", options->limits.seconds, "Most seconds")

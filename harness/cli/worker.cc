@@ -16,6 +16,7 @@ namespace {
 struct WorkerOptions {
   std::string backend;
   PolicyOptions policy;
+  std::vector<std::string> defects;
   int threads = 0;
   std::int64_t memory = 0;
   int channel = -1;
@@ -28,6 +29,7 @@ struct WorkerOptions {
 using Opened = Result<std::unique_ptr<Backend>>;
 
 Result<int> work(const WorkerOptions& options) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   const auto open = [&]() -> Opened {
     Opened backend =
@@ -67,6 +69,7 @@ void add_worker(CLI::App& app, Action& action) {
   // An emulator heeds no limit on addresses: there who started this process watches its memory.
   command->add_option("--memory", options->memory, "Bytes of addresses that the backend may take, or 0 for any number");
   add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
   when_chosen(*command, action, options, work);
 }
 

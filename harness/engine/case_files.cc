@@ -6,6 +6,7 @@
 
 #include "harness/base/file.h"
 #include "harness/base/text.h"
+#include "harness/forms/defects/stated_defects.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/forms/json/json_text.h"
 #include "harness/forms/json/tensor_json.h"
@@ -127,7 +128,12 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, const s
 
 std::string replay_line(const fs::path& case_file, const std::string& backend, const Policy& policy) {
   const Policy usual;
-  return fmt::format("qconform replay {} --backend {}{}{}", copied_word(case_file.string()), copied_word(backend),
+  std::string defects;
+  if (backend.starts_with("defect:")) {
+    for (const std::string& file : diagnose::defect_files()) defects += " --defects " + shell_word(file);
+  }
+  return fmt::format("qconform replay {} --backend {}{}{}{}", copied_word(case_file.string()), copied_word(backend),
+                     defects,
                      policy.pinned                     ? " --profile " + shell_word(policy.pinned->file)
                      : policy.profile == usual.profile ? ""
                                                        : fmt::format(" --profile {}", name_of(policy.profile)),

@@ -39,7 +39,7 @@ std::string learnt_lines(const Defect& defect) {
 }
 
 std::string defect_lines(const Defect& defect) {
-  if (defect.expression != nullptr) return learnt_lines(defect);
+  if (defect.is_learnt) return learnt_lines(defect);
   return line(defect.id, std::string(defect.description)) + line("  rule", std::string(defect.rule)) +
          line("  shows on", std::string(defect.trigger)) + line("  look at", stages_text(defect)) +
          line("  known from", std::string(defect.evidence)) + line("  switched off by", std::string(defect.avoided_by));

@@ -11,6 +11,7 @@
 #include "harness/forms/archive/report_archive.h"
 #include "harness/forms/archive/schema_archive.h"
 #include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/defects/stated_defects.h"
 #include "harness/forms/json/json_text.h"
 #include "reports/gate/change.h"
 #include "reports/render/bench_document.h"
@@ -43,6 +44,10 @@ bool write_all(const std::filesystem::path& folder) {
          write<diagnose::ModelFile>(folder, "model-1", "qconform model, version 1",
                                     "A learnt model, as `qconform explain --save-model` writes it and `defect:FILE` "
                                     "runs it. docs/explain.md describes the language of its expression.") &&
+         write<diagnose::DefectsFile>(
+             folder, "defects-1", "qconform defects, version 1",
+             "Defects of your own, as `--defects FILE` reads them. docs/defect-models.md says how to state one. What a "
+             "schema cannot state: the stages and their names; the error for an unknown one lists them.") &&
          write<PinnedProfile>(
              folder, "profile-1", "qconform pinned profile, version 1",
              "What one backend computes, as `qconform identify -o` writes it and `--profile FILE` reads it. What a "

@@ -192,7 +192,7 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
       continue;
     }
     const auto& defects = subject.causes->defects_of(*group.cause);
-    const bool is_known = defects.size() == 1 && defects[0]->expression == nullptr;
+    const bool is_known = defects.size() == 1 && !defects[0]->is_learnt;
     may_be_another = may_be_another || !is_known;
     const bool is_named =
         is_known && std::find(reproducing.begin(), reproducing.end(), defects[0]->id) != reproducing.end();

@@ -41,7 +41,7 @@ struct DefectSet {
   /// "pad-raw-zero+half-away"
   [[nodiscard]] std::string name() const;
   /// Whether it is a learnt model (harness/forms/defects/learnt_model.h).
-  [[nodiscard]] bool is_learnt() const { return defects.size() == 1 && defects[0]->expression != nullptr; }
+  [[nodiscard]] bool is_learnt() const { return defects.size() == 1 && defects[0]->is_learnt; }
 };
 
 /// Tests candidates against evidence, element by element, and counts what that takes.

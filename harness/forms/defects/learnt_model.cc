@@ -1,7 +1,6 @@
 #include "harness/forms/defects/learnt_model.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <deque>
 #include <map>
@@ -43,6 +42,7 @@ class LearntModels {
     learnt.defect.operators = {learnt.operator_name};
     learnt.defect.rule = "formula";
     learnt.defect.expression = &learnt.expression;
+    learnt.defect.is_learnt = true;
     at->second = &learnt;
     return learnt.defect;
   }
@@ -54,14 +54,7 @@ class LearntModels {
 };
 
 Result<const Defect*> model_of_file(const ModelFile& file) {
-  std::vector<std::string_view> names;
-  for (const ExpressionSlot* slot : slots_of(file.op_type)) names.push_back(slot->name);
-  const ExpressionSlot* slot = find_slot(file.op_type, file.stage);
-  if (slot == nullptr) {
-    return fail("stage", fmt::format("expected one of {} of {}, got \"{}\"", fmt::join(names, ", "), file.op_type,
-                                     printable(file.stage)));
-  }
-  QCONFORM_ASSIGN(const auto expression, in_context("expression", Expression::parse(*slot, file.expression)));
+  QCONFORM_ASSIGN(const auto expression, expression_in(std::span(&file.op_type, 1), file.stage, file.expression));
   return &model_of(file.op_type, expression);
 }
 

@@ -7,23 +7,6 @@
 namespace qconform::diagnose {
 namespace {
 
-std::int64_t round_half_up(const Quotient& value, std::int32_t) {
-  const Neighbours n = neighbours_of(value);
-  if (!n.is_tie) return n.even();
-  return n.sign > 0 ? n.lower + 1 : -n.lower;
-}
-
-std::int64_t truncate(const Quotient& value, std::int32_t) {
-  const Neighbours n = neighbours_of(value);
-  return n.sign * n.lower;
-}
-
-// rne(v + zero point) - zero point: an odd zero point turns every tie round.
-std::int64_t round_with_zero_point(const Quotient& value, std::int32_t zero_point) {
-  const Neighbours n = neighbours_of(value);
-  return zero_point % 2 == 0 ? n.even() : n.odd();
-}
-
 // Converts to int32 as x86 does: the lowest number stands for every value that int32 does not hold, NaN too.
 std::int64_t convert_to_int32(const Quotient& value, std::int64_t rounded) {
   const bool fits = value.kind != Quotient::Kind::nan && rounded >= INT32_MIN && rounded <= INT32_MAX;
@@ -34,13 +17,6 @@ std::int64_t keep(std::int64_t value, IntegerRange) {
   return value;
 }
 
-void clamp_before_zero_point(Stages& s) {
-  s.set(stage::zero_point, [](std::int64_t rounded, const OutputParameters& p) {
-    return std::int64_t{reference::saturate(rounded, p.range)} + p.zero_point;
-  });
-  s.set(stage::clamp, keep);
-}
-
 constexpr Defect kCommonDefects[] = {
     {.id = "half-away",
      .description = "ties round away from zero",
@@ -48,27 +24,31 @@ constexpr Defect kCommonDefects[] = {
      .rule = "C19",
      .evidence = "onnxruntime#25045, tract#2850",
      .corner_cases = {CornerCase::tie_positive, CornerCase::tie_negative},
-     .replace = [](Stages& s) { s.set(stage::round, round_half_away); }},
+     .slot = "round",
+     .computes = "half_away"},
     {.id = "half-up",
      .description = "floor(v + 1/2)",
      .trigger = "exact ties above an even integer",
      .rule = "C19",
      .evidence = "tensorflow#50290",
      .corner_cases = {CornerCase::tie_positive, CornerCase::tie_negative},
-     .replace = [](Stages& s) { s.set(stage::round, round_half_up); }},
+     .slot = "round",
+     .computes = "half_up"},
     {.id = "truncate",
      .description = "fractions cut off, toward zero",
      .trigger = "a fraction of one half or more",
      .rule = "C19",
      .evidence = "onnxruntime#18576, onnxruntime#32452",
-     .replace = [](Stages& s) { s.set(stage::round, truncate); }},
+     .slot = "round",
+     .computes = "toward_zero"},
     {.id = "zp-before-round",
      .description = "the zero point is added before rounding",
      .trigger = "exact ties with an odd zero point",
      .rule = "C19",
      .evidence = "onnx-mlir (Xilinx)#138, webnn-baseline#101",
      .corner_cases = {CornerCase::tie_odd_zero_point},
-     .replace = [](Stages& s) { s.set(stage::round, round_with_zero_point); }},
+     .slot = "round",
+     .computes = "zero_point % 2 == 0 ? half_even : half_odd"},
     {.id = "zp-in-f32",
      .description = "the zero point is added in float32 before rounding",
      .trigger = "ties with an odd zero point, and values that the float32 sum rounds to one",
@@ -95,7 +75,8 @@ constexpr Defect kCommonDefects[] = {
      .trigger = "values that reach a bound with or without the zero point",
      .rule = "C19",
      .corner_cases = {CornerCase::clamp_low, CornerCase::clamp_high},
-     .replace = clamp_before_zero_point},
+     .slot = "output",
+     .computes = "saturate(rounded) + zero_point"},
     {.id = "wrap-not-saturate",
      .description = "the low bits are kept in place of saturating",
      .trigger = "values outside the output's type",

@@ -1,19 +1,46 @@
 #include "harness/model/defects/defect.h"
 
 #include <algorithm>
+#include <deque>
+#include <stdexcept>
+#include <string>
 
+#include "harness/model/defects/expression.h"
 #include "harness/model/family.h"
 
 namespace qconform::diagnose {
 namespace {
 
+// Returns null where the entry has a function.
+const Expression* expression_of(const Defect& entry) {
+  static std::deque<Expression> all;
+  if (entry.slot.empty()) return nullptr;
+  for (const std::string_view op_type : entry.operators) {
+    const ExpressionSlot* slot = find_slot(op_type, entry.slot);
+    if (slot == nullptr) continue;
+    auto parsed = Expression::parse(*slot, entry.computes);
+    if (!parsed) throw std::logic_error(std::string(entry.id) + ": " + parsed.error().text());
+    return &all.emplace_back(*std::move(parsed));
+  }
+  throw std::logic_error(std::string(entry.id) + ": no operator has the stage " + std::string(entry.slot));
+}
+
 void add_to(std::vector<Defect>& all, const Defect& added) {
+  const Expression* expression = expression_of(added);
   const auto present =
       std::find_if(all.begin(), all.end(), [&](const Defect& defect) { return defect.id == added.id; });
-  if (present == all.end()) return all.push_back(added);
+  if (present == all.end()) {
+    all.push_back(added);
+    all.back().expression = expression;
+    return;
+  }
   present->operators.add(added.operators);
   present->admitted.add(added.admitted);
-  present->also.add(added.replace);
+  if (expression != nullptr) {
+    present->also_computes.add(expression);
+  } else {
+    present->also.add(added.replace);
+  }
 }
 
 std::vector<Defect> all_defects() {
@@ -37,14 +64,47 @@ std::vector<Defect> all_defects() {
 }  // namespace
 
 void Defect::apply(Stages& stages) const {
-  if (expression != nullptr) return expression->slot().set(stages, *expression);
-  replace(stages);
+  if (expression != nullptr) {
+    expression->slot().set(stages, *expression);
+  } else {
+    replace(stages);
+  }
   for (const auto further : also) further(stages);
+  for (const Expression* further : also_computes) further->slot().set(stages, *further);
 }
 
+namespace {
+
+// With room for those that are added: others know defects by their addresses.
+std::vector<Defect>& registered_defects() {
+  static std::vector<Defect> registered = [] {
+    std::vector<Defect> all = all_defects();
+    all.reserve(all.size() + kMostAddedDefects);
+    return all;
+  }();
+  return registered;
+}
+
+}  // namespace
+
 std::span<const Defect> defects() {
-  static const std::vector<Defect> all = all_defects();
-  return all;
+  return registered_defects();
+}
+
+Result<void> add_defects(std::span<const Defect> added) {
+  std::vector<Defect>& all = registered_defects();
+  if (added.size() > all.capacity() - all.size())
+    return fail("defects", "expected " + std::to_string(kMostAddedDefects) + " at most in all files");
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const auto has_id = [&](const Defect& other) { return other.id == added[i].id; };
+    const auto before = added.first(i);
+    if (find_defect(added[i].id) != nullptr || std::any_of(before.begin(), before.end(), has_id)) {
+      return fail("defects[" + std::to_string(i) + "].id",
+                  "expected an id that no other defect has, got \"" + std::string(added[i].id) + "\"");
+    }
+  }
+  all.insert(all.end(), added.begin(), added.end());
+  return {};
 }
 
 std::vector<const Defect*> defects_in(std::string_view op_type) {

@@ -35,15 +35,22 @@ struct Defect {
   /// Any one of them lets it show. Empty for a defect that ordinary cases show, or that needs a parameter which is no
   /// corner case: `trigger` says which.
   SmallSet<CornerCase> corner_cases = {};
+  /// Features (case_features.h) that all cases have which show it: `trigger` as far as they say it. A test holds every
+  /// defect against them.
+  SmallSet<std::string_view> needs = {};
+  // What it computes: an expression (expression.h), or a function where none says it.
+  std::string_view slot = {};      ///< "w_scale.index"
+  std::string_view computes = {};  ///< "channel % group_channels"
   void (*replace)(Stages& stages) = nullptr;
-  /// The replacements of further families, from their entries with the same id.
+  // What further families compute, from their entries with the same id.
   SmallSet<void (*)(Stages& stages)> also = {};
+  SmallSet<const Expression*> also_computes = {};
   /// The option that switches the defect off, where some runtimes compute so on purpose: its findings are "lossy by
   /// design".
   std::string_view avoided_by = {};
-  /// The expression of a model that was learnt (learnt_model.h), in place of `replace`. It lives as long as the
-  /// program.
+  /// What `computes` says, or a file; it lives as long as the program. Null where `replace` does all.
   const Expression* expression = nullptr;
+  bool is_learnt = false;  ///< explain() found the expression, or a file has it as a learnt model (learnt_model.h)
 
   void apply(Stages& stages) const;
 };
@@ -58,8 +65,13 @@ struct DefectList {
   std::span<const Defect> defects;
 };
 
-/// All defects, by topic, in the order of the families and their lists.
+/// All defects, by topic, in the order of the families and their lists; those that were added stand last.
 [[nodiscard]] std::span<const Defect> defects();
+/// The most defects that a program can add.
+inline constexpr std::size_t kMostAddedDefects = 1000;
+/// Adds defects, whose texts live as long as the program: all, or none where one has an id that exists, or where they
+/// are too many. No other thread may use defects() meanwhile. The addresses of those that are there stay.
+[[nodiscard]] Result<void> add_defects(std::span<const Defect> added);
 /// The defects that show in an operator.
 [[nodiscard]] std::vector<const Defect*> defects_in(std::string_view op_type);
 /// Returns the defect of that id, or null.

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/base/text.h"
+#include "harness/model/defects/expression.h"
+#include "harness/model/family.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -73,6 +77,42 @@ TEST(Defects, StayOutOfOtherOperators) {
   ASSERT_TRUE(model.add(*find_defect("acc-narrow-i8")));
   EXPECT_THAT(names_of(model.stages("QLinearConv")), IsEmpty());
   EXPECT_THAT(names_of(model.stages("ConvInteger")), ElementsAre("keep"));
+}
+
+std::vector<Defect> entries_of_all_tables() {
+  std::vector<Defect> entries = common_defects();
+  for (const Family* family : families()) {
+    if (family->defects == nullptr) continue;
+    for (const DefectList& list : family->defects())
+      entries.insert(entries.end(), list.defects.begin(), list.defects.end());
+  }
+  return entries;
+}
+
+TEST(Defects, ComputeAnExpressionOrByAFunction) {
+  int expressions = 0;
+  for (const Defect& entry : entries_of_all_tables()) {
+    EXPECT_NE(entry.computes.empty(), entry.replace == nullptr) << entry.id;
+    EXPECT_EQ(entry.computes.empty(), entry.slot.empty()) << entry.id;
+    if (entry.computes.empty()) continue;
+    ++expressions;
+    const std::vector<std::string> op_types(entry.operators.begin(), entry.operators.end());
+    const auto expression = expression_in(op_types, entry.slot, entry.computes);
+    ASSERT_TRUE(expression) << entry.id << ": " << expression.error().text();
+    EXPECT_EQ(expression->text(), entry.computes) << entry.id;
+    EXPECT_NE(entry.computes, expression->slot().reference) << entry.id;
+  }
+  EXPECT_GE(expressions, 50);
+}
+
+// An entry of a second family, beside one with an expression or with a function.
+TEST(Defects, ComputeWhatEachFamilySays) {
+  const Defect& both = *find_defect("zp-sub-wraps-8bit");
+  EXPECT_EQ(both.expression->text(), "wrap8(x - zero_point)");
+  EXPECT_THAT(stages_of(both), ElementsAre("x_difference", "difference"));
+  const Defect& half = *find_defect("reciprocal");
+  EXPECT_EQ(half.expression, nullptr);
+  EXPECT_THAT(stages_of(half), ElementsAre("product", "quotient"));
 }
 
 TEST(Defects, AreBackends) {

@@ -295,4 +295,21 @@ const ExpressionSlot* find_slot(std::string_view op_type, std::string_view name)
   return nullptr;
 }
 
+Result<Expression> expression_in(std::span<const std::string> op_types, std::string_view slot, std::string_view text) {
+  std::vector<const ExpressionSlot*> shared = slots_of(op_types.front());
+  std::erase_if(shared, [&](const ExpressionSlot* one) {
+    return std::any_of(op_types.begin(), op_types.end(),
+                       [&](const std::string& op_type) { return find_slot(op_type, one->name) != one; });
+  });
+  const auto found =
+      std::find_if(shared.begin(), shared.end(), [&](const ExpressionSlot* one) { return one->name == slot; });
+  if (found != shared.end()) return in_context("expression", Expression::parse(**found, text));
+  const std::string operators = fmt::format("{}", fmt::join(op_types, " and "));
+  if (shared.empty()) return fail("stage", fmt::format("expected no expression for {}: no stage takes one", operators));
+  std::vector<std::string_view> names;
+  for (const ExpressionSlot* one : shared) names.push_back(one->name);
+  return fail("stage",
+              fmt::format("expected one of {} of {}, got \"{}\"", fmt::join(names, ", "), operators, printable(slot)));
+}
+
 }  // namespace qconform::diagnose

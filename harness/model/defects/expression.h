@@ -129,6 +129,11 @@ class Expression {
 /// Returns the operator's slot of that name, or null.
 [[nodiscard]] const ExpressionSlot* find_slot(std::string_view op_type, std::string_view name);
 
+/// Parses an expression for the slot of that name that all these operators have. Errors have the field "stage", and
+/// name the slots that there are, or "expression".
+[[nodiscard]] Result<Expression> expression_in(std::span<const std::string> op_types, std::string_view slot,
+                                               std::string_view text);
+
 /// The slots in every operator that quantizes.
 [[nodiscard]] std::span<const ExpressionSlot> common_slots();
 

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "harness/model/defects/case_features.h"
 #include "harness/model/defects/modelled_case.h"
+#include "harness/model/judge/judge.h"
 #include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/pipeline.h"
@@ -53,14 +55,6 @@ bool has_pads(const Sample& s) {
 }
 bool has_x_zero_point(const Sample& s) {
   return s.operands().x_zero_point != 0;
-}
-bool has_w_zero_point(const Sample& s) {
-  const auto& zp = s.operands().w_zero_point;
-  return std::any_of(zp.begin(), zp.end(), [](std::int32_t value) { return value != 0; });
-}
-template <typename T>
-bool differ(const std::vector<T>& values) {
-  return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end();
 }
 bool has_groups(const Sample& s) {
   return s.geometry().group > 1;
@@ -177,10 +171,6 @@ bool has_subnormals(const Sample& s) {
   return std::any_of(s.scales().begin(), s.scales().end(), is_small) || any_value(s.right, is_small) ||
          any_value(s.x(), is_small);
 }
-bool has_negative_axis(const Sample& s) {
-  const Attribute* axis = s.test_case.attribute("axis");
-  return axis != nullptr && std::get<std::int64_t>(axis->value) < 0;
-}
 // Without a zero point the node's type is uint8 all the same.
 bool is_uint8_without_zero_point(const Sample& s) {
   if (s.test_case.input(2) != nullptr) return false;
@@ -222,58 +212,26 @@ bool can_show_expressions(const Sample& s) {
 
 using Trigger = bool (*)(const Sample&);
 
+// What features do not say (Defect::needs).
 const std::map<std::string_view, Trigger>& triggers() {
   static const std::map<std::string_view, Trigger> all{
-      {"dil-x-for-y",
-       [](const Sample& s) {
-         return any_axis(s, [&](const auto& a) { return a.dilation != s.geometry().axes.back().dilation; });
-       }},
       {"pads-order", [](const Sample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
-      {"asym-pads-symmetrised-1d",
-       [](const Sample& s) {
-         const auto& axes = s.geometry().axes;
-         return axes.size() == 1 && axes[0].pad_begin != axes[0].pad_end;
-       }},
-      {"same-lower-as-upper",
-       [](const Sample& s) {
-         return s.attributes().auto_pad == "SAME_LOWER" &&
-                any_axis(s, [](const auto& a) { return a.pad_begin != a.pad_end; });
-       }},
       {"pad-reads-next-channel",
        [](const Sample& s) {
          return has_groups(s) && has_pads(s) && s.geometry().axes.size() == 2 && s.geometry().axes[1].input >= 18 &&
                 !any_axis(s, [](const auto& a) { return a.kernel != 3; });
        }},
-      {"asym-pads-symmetrised",
-       [](const Sample& s) { return any_axis(s, [](const auto& a) { return a.pad_begin != a.pad_end; }); }},
-      {"same-swap",
-       [](const Sample& s) {
-         return s.is_same() && any_axis(s, [](const auto& a) { return a.pad_begin != a.pad_end; });
-       }},
-      {"autopad-nc-dims", [](const Sample& s) { return s.is_same(); }},
-      {"autopad-valid-as-same", [](const Sample& s) { return s.attributes().auto_pad == "VALID"; }},
       {"autopad-no-clamp",
        [](const Sample& s) {
          return s.is_same() && any_axis(s, [](const auto& a) { return a.kernel_extent() < a.stride; });
        }},
-      {"autopad-ignores-dilation",
-       [](const Sample& s) { return s.is_same() && any_axis(s, [](const auto& a) { return a.dilation > 1; }); }},
-      {"batch0-buffer", [](const Sample& s) { return s.geometry().batch > 1; }},
-      {"pointwise-group-base", [](const Sample& s) { return s.geometry().kernel_taps() == 1 && has_groups(s); }},
       {"pad-reads-neighbour",
        [](const Sample& s) {
          const auto& last = s.geometry().axes.back();
          return s.geometry().axes.size() > 1 && (last.pad_begin > 0 || last.pad_end > 0);
        }},
-      {"kernel-flipped", [](const Sample& s) { return s.geometry().kernel_taps() > 1; }},
       {"kernel-transposed", [](const Sample& s) { return !any_axis(s, [](const auto& a) { return a.kernel == 1; }); }},
-      {"pad-raw-zero", [](const Sample& s) { return has_pads(s) && has_x_zero_point(s); }},
-      {"pad-zp-resigned", has_pads},
-      {"border-comp-omitted", [](const Sample& s) { return has_pads(s) && has_x_zero_point(s); }},
-      {"x-zp-ignored", has_x_zero_point},
-      {"zp-added", has_x_zero_point},
       {"zp-sub-wraps-8bit", has_wide_difference},
-      {"w-u8-as-s8", [](const Sample& s) { return any_value(s.w(), [](double value) { return value >= 128; }); }},
       {"w-halved",
        [](const Sample& s) {
          return s.operands().x_type == ElementType::int8 && s.operands().w_type == ElementType::int8 &&
@@ -291,37 +249,8 @@ const std::map<std::string_view, Trigger>& triggers() {
          return g.group > 1 && g.output_channels == 8 && g.depth() == 8 && g.kernel_taps() == 8 &&
                 (s.operands().x_type == ElementType::int8 || has_x_zero_point(s));
        }},
-      {"w-zp-ignored", has_w_zero_point},
-      {"w-zp-first-channel", [](const Sample& s) { return differ(s.operands().w_zero_point); }},
-      {"w-zp-group-local", [](const Sample& s) { return has_groups(s) && differ(s.operands().w_zero_point); }},
-      {"pair-sat-i16",
-       [](const Sample& s) {
-         return s.operands().x_type == ElementType::uint8 && s.operands().w_type == ElementType::int8 &&
-                s.geometry().depth() > 1 && any_value(s.w(), [](double value) { return value < -64 || value > 64; });
-       }},
-      {"pair-sat-i16-by-tap",
-       [](const Sample& s) {
-         return s.operands().x_type == ElementType::uint8 && s.operands().w_type == ElementType::int8 &&
-                s.geometry().group_input_channels() > 1 &&
-                any_value(s.w(), [](double value) { return value < -64 || value > 64; });
-       }},
-      {"acc-wrap-i16-9tap",
-       [](const Sample& s) {
-         return s.operands().x_type == ElementType::int8 && s.operands().w_type == ElementType::int8 &&
-                s.geometry().kernel_taps() > 1;
-       }},
-      {"f32-accumulate", [](const Sample& s) { return s.geometry().depth() > 258; }},
-      {"k-tail", [](const Sample& s) { return s.geometry().depth() % 4 != 0; }},
-      {"zp-cross-term-missing", [](const Sample& s) { return has_x_zero_point(s) && has_w_zero_point(s); }},
-      {"no-valid-tap", has_pads},
       {"acc-narrow-i8",
        [](const Sample& s) { return any_value(s.right, [](double v) { return v < -128 || v > 127; }); }},
-      {"i32-sat", [](const Sample& s) { return s.geometry().depth() > 33025; }},
-      {"bias-not-rescaled",
-       [](const Sample& s) {
-         const auto& bias = s.operands().bias;
-         return std::any_of(bias.begin(), bias.end(), [](std::int32_t b) { return b != 0; });
-       }},
       {"bias-in-f32",
        [](const Sample& s) {
          // A sum that float32 does not hold has its part in the total, or its like in the bias.
@@ -331,15 +260,8 @@ const std::map<std::string_view, Trigger>& triggers() {
          return std::any_of(bias.begin(), bias.end(), is_wide) ||
                 (!bias.empty() && std::any_of(totals.begin(), totals.end(), is_wide));
        }},
-      {"bias-as-int8",
-       [](const Sample& s) {
-         const auto& bias = s.operands().bias;
-         return std::any_of(bias.begin(), bias.end(), [](std::int32_t b) { return b != 0; });
-       }},
       {"half-away-tail", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
       {"zp-wraps-offset-int8", leaves_int32},
-      {"w-scale-common", [](const Sample& s) { return differ(s.qlinear()->w_scale); }},
-      {"w-scale-group-local", [](const Sample& s) { return has_groups(s) && differ(s.qlinear()->w_scale); }},
       {"double-round", has_a_multiplier_to_round},
       {"q31-single-round", has_a_multiplier_to_round},
       {"scale-associate-right", can_show_expressions},
@@ -354,7 +276,6 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"zp-wraps-int32", leaves_int32},
       {"clamp-before-zp", has_output_zero_point},
       {"wrap-not-saturate", reaches_a_bound},
-      {"axis-ignored", has_parameters},
       {"zp-first", has_zero_points_that_differ},
       {"two-bit-parameters-of-later",
        [](const Sample& s) { return has_parameters(s) && bits_of(s.quantize().y_type) == 2; }},
@@ -369,19 +290,39 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"quotient-fused",
        [](const Sample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
       {"e4m3fn-overflows-late",
-       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn; }},
+       [](const Sample& s) {
+         return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn;
+       }},
       {"e5m2-tie-nan",
        [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
       {"dq-fused",
        [](const Sample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == ElementType::uint8; }},
       {"product-wide", [](const Sample& s) { return is_narrow(s.dequantize().y_type); }},
-      {"neg-axis", [](const Sample& s) { return has_parameters(s) && has_negative_axis(s); }},
       {"blocked-interleave", [](const Sample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
-      {"vec4-tail", [](const Sample& s) { return s.x().elements() % 4 != 0; }},
       {"dq-expanded", is_zero_point_scaled},
       {"denormal-flush", has_subnormals},
   };
   return all;
+}
+
+// The features that a defect needs, by their position.
+FeatureSet needed_by(const Defect& defect) {
+  FeatureSet needed;
+  const auto known = case_features();
+  for (const std::string_view text : defect.needs) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const Feature& f) { return f.text == text; });
+    EXPECT_NE(found, known.end()) << defect.id << " needs \"" << text << "\", which is no feature";
+    if (found != known.end()) needed.set(static_cast<std::size_t>(found - known.begin()));
+  }
+  return needed;
+}
+
+// Features, a predicate, or both.
+bool is_triggered(const Defect& defect, const Sample& sample, const FeatureSet& features) {
+  const auto predicate = triggers().find(defect.id);
+  EXPECT_TRUE(predicate != triggers().end() || !defect.needs.is_empty()) << defect.id << " has no trigger to test";
+  const FeatureSet needed = needed_by(defect);
+  return (features & needed) == needed && (predicate == triggers().end() || predicate->second(sample));
 }
 
 struct Counts {
@@ -396,16 +337,17 @@ class Observation {
     if (modelled == nullptr) return;
     const Tensor right = modelled->lowered().evaluate(RoundingProfile::correctly_rounded);
     const Sample sample{test_case, *modelled, right};
+    const FeatureSet features = features_of(test_case, expect(test_case, {}));
     for (const Defect& defect : defects()) {
       if (!defect.operators.contains(modelled->op().name)) continue;
       if (modelled->op().name == kGraphSubject) continue;  // theirs are held in harness/operators/graph
-      const bool is_triggered = triggers().at(defect.id)(sample);
+      const bool has_trigger = is_triggered(defect, sample, features);
       const bool equal = modelled->run(defect) == right;
       Counts& counts = counts_[{defect.id, modelled->op().name}];
-      counts.shown += is_triggered && !equal ? 1 : 0;
-      counts.dormant += is_triggered ? 0 : 1;
-      EXPECT_TRUE(is_triggered || equal) << defect.id << " shows without its trigger on " << test_case.provenance.source
-                                         << " " << test_case.id;
+      counts.shown += has_trigger && !equal ? 1 : 0;
+      counts.dormant += has_trigger ? 0 : 1;
+      EXPECT_TRUE(has_trigger || equal) << defect.id << " shows without its trigger on " << test_case.provenance.source
+                                        << " " << test_case.id;
     }
   }
 

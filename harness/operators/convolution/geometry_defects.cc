@@ -39,17 +39,6 @@ std::int64_t same_total(std::int64_t input, std::int64_t extent, std::int64_t st
 
 namespace {
 
-// [begin0, begin1, end0, end1] taken for [begin0, end0, begin1, end1]. The output keeps its size.
-bool interleave_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
-  if (!stated.attributes.pads || stated.attributes.auto_pad != "NOTSET") return true;
-  const std::vector<std::int64_t>& pads = *stated.attributes.pads;
-  for (std::size_t a = 0; a < geometry.axes.size(); ++a) {
-    geometry.axes[a].pad_begin = pads[2 * a];
-    geometry.axes[a].pad_end = pads[2 * a + 1];
-  }
-  return true;
-}
-
 bool symmetrise_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (stated.attributes.auto_pad != "NOTSET") return true;
   for (SpatialAxis& axis : geometry.axes) axis.pad_end = axis.pad_begin;
@@ -109,18 +98,6 @@ bool dilate_alike(ConvolutionGeometry& geometry, const StatedGeometry&) {
   return true;
 }
 
-// Only the last coordinate goes astray: the row's neighbour answers, as long as it lies in the plane.
-std::int64_t locate_in_plane(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
-                             std::int64_t) {
-  std::int64_t offset = 0;
-  for (std::size_t a = 0; a < position.size(); ++a) {
-    const std::int64_t size = geometry.axes[a].input;
-    if (a + 1 < position.size() && (position[a] < 0 || position[a] >= size)) return kInPadding;
-    offset = offset * size + position[a];
-  }
-  return offset >= 0 && offset < geometry.input_positions() ? offset : kInPadding;
-}
-
 // A window that begins above the input takes its first row alone as padding; any other one, its last row alone where
 // that lies below the input. A window that reaches out on both sides reads what lies behind the input, the next
 // channel.
@@ -135,17 +112,6 @@ std::int64_t locate_with_one_row_padded(const ConvolutionGeometry& geometry, std
   return position[0] * columns + position[1];
 }
 
-std::int64_t pointwise_base(const ConvolutionGeometry& geometry, std::int64_t group) {
-  return geometry.kernel_taps() == 1 ? 0 : group * geometry.group_input_channels();
-}
-
-std::int64_t transposed_tap(const ConvolutionGeometry& geometry, std::int64_t tap) {
-  if (geometry.axes.size() != 2) return tap;
-  const std::int64_t rows = geometry.axes[0].kernel;
-  const std::int64_t columns = geometry.axes[1].kernel;
-  return tap % columns * rows + tap / columns;
-}
-
 constexpr Defect kGeometryDefects[] = {
     {.id = "dil-x-for-y",
      .description = "the last axis' dilation serves every axis",
@@ -154,6 +120,7 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "MNN#155",
      .corner_cases = {CornerCase::dilations_differ},
+     .needs = {"dilations differ"},
      .replace = [](Stages& s) { s.set(stage::dilations, dilate_alike); }},
     {.id = "pads-order",
      .description = "pads [begins, ends] read as a begin and an end for each axis",
@@ -162,7 +129,8 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "onnxruntime#17325",
      .corner_cases = {CornerCase::pads_asymmetric},
-     .replace = [](Stages& s) { s.set(stage::pads, interleave_pads); }},
+     .slot = "pads.index",
+     .computes = "axis * 2 + side"},
     {.id = "asym-pads-symmetrised",
      .description = "the pads at the end are those at the beginning",
      .operators = kConvolutions,
@@ -170,6 +138,7 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "TVM#6646",
      .corner_cases = {CornerCase::pads_asymmetric},
+     .needs = {"pads differ by side"},
      .replace = [](Stages& s) { s.set(stage::pads, symmetrise_pads); }},
     {.id = "asym-pads-symmetrised-1d",
      .description = "along one dimension the pad at the end is that at the beginning",
@@ -178,6 +147,7 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "OpenCV 4.6.0",
      .corner_cases = {CornerCase::pads_asymmetric},
+     .needs = {"1 spatial dimension", "pads differ by side"},
      .replace = [](Stages& s) { s.set(stage::pads, symmetrise_pads_of_one_axis); }},
     {.id = "same-swap",
      .description = "SAME_UPPER and SAME_LOWER exchanged",
@@ -186,6 +156,7 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "root#21793, onnxruntime#5368",
      .corner_cases = {CornerCase::same_odd_padding},
+     .needs = {"auto_pad SAME", "pads differ by side"},
      .replace = [](Stages& s) { s.set(stage::same_side, swap_same); }},
     {.id = "same-lower-as-upper",
      .description = "SAME_LOWER pads like SAME_UPPER",
@@ -194,6 +165,7 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "OpenCV 4.6.0",
      .corner_cases = {CornerCase::same_odd_padding},
+     .needs = {"auto_pad SAME_LOWER", "pads differ by side"},
      .replace = [](Stages& s) { s.set(stage::same_side, pad_lower_as_upper); }},
     {.id = "autopad-nc-dims",
      .description = "SAME pads computed from batch and channels instead of the spatial sizes",
@@ -201,6 +173,7 @@ constexpr Defect kGeometryDefects[] = {
      .trigger = "auto_pad SAME",
      .rule = "C4",
      .evidence = "onnx reference evaluator, op_conv.py",
+     .needs = {"auto_pad SAME"},
      .replace = [](Stages& s) { s.set(stage::auto_pad, pad_by_batch_and_channels); }},
     {.id = "autopad-valid-as-same",
      .description = "VALID pads like SAME_UPPER",
@@ -208,6 +181,7 @@ constexpr Defect kGeometryDefects[] = {
      .trigger = "auto_pad VALID with a window wider than its stride",
      .rule = "C4",
      .evidence = "onnx reference evaluator, op_conv.py",
+     .needs = {"auto_pad VALID"},
      .replace = [](Stages& s) { s.set(stage::auto_pad, pad_valid); }},
     {.id = "autopad-no-clamp",
      .description = "SAME with a negative total crops the input",
@@ -223,6 +197,7 @@ constexpr Defect kGeometryDefects[] = {
      .trigger = "auto_pad SAME with a dilation",
      .rule = "C2",
      .evidence = "nnabla#1102",
+     .needs = {"auto_pad SAME", "a dilation > 1"},
      .replace = [](Stages& s) { s.set(stage::auto_pad, pad_without_dilation); }},
     {.id = "batch0-buffer",
      .description = "every image is computed from the first one",
@@ -231,7 +206,9 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "QNNPACK commit e876e8d",
      .corner_cases = {CornerCase::batch},
-     .replace = [](Stages& s) { s.set(stage::image, [](std::int64_t) { return std::int64_t{0}; }); }},
+     .needs = {"batch > 1"},
+     .slot = "image",
+     .computes = "0"},
     {.id = "pointwise-group-base",
      .description = "1x1 kernels read the first group's channels for every group",
      .operators = kConvolutions,
@@ -239,14 +216,17 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "onnxruntime#7885",
      .corner_cases = {CornerCase::grouped_pointwise},
-     .replace = [](Stages& s) { s.set(stage::group_base, pointwise_base); }},
+     .needs = {"1x1 kernel", "group > 1"},
+     .slot = "group.base",
+     .computes = "taps == 1 ? 0 : group * channels"},
     {.id = "pad-reads-neighbour",
      .description = "a column outside the input reads the neighbouring row",
      .operators = kConvolutions,
      .trigger = "padding along the last axis, 2 rows or more",
      .rule = "C1",
      .evidence = "oneDNN#5080",
-     .replace = [](Stages& s) { s.set(stage::locate, locate_in_plane); }},
+     .slot = "tap.place",
+     .computes = "rows_inside * in_plane ? offset : padding"},
     {.id = "pad-reads-next-channel",
      .description =
          "depthwise 3x3: of a window that begins above the input, a row below it is read in the next channel",
@@ -260,17 +240,16 @@ constexpr Defect kGeometryDefects[] = {
      .operators = kConvolutions,
      .trigger = "a kernel without that symmetry",
      .rule = "formula",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::weight_tap,
-                 [](const ConvolutionGeometry& g, std::int64_t tap) { return g.kernel_taps() - 1 - tap; });
-         }},
+     .needs = {"kernel of more than one tap"},
+     .slot = "weight.tap",
+     .computes = "taps - 1 - tap"},
     {.id = "kernel-transposed",
      .description = "the kernel's rows and columns exchanged",
      .operators = kConvolutions,
      .trigger = "a 2-D kernel without that symmetry",
      .rule = "formula",
-     .replace = [](Stages& s) { s.set(stage::weight_tap, transposed_tap); }},
+     .slot = "weight.tap",
+     .computes = "axes == 2 ? counted_by_columns : tap"},
 };
 
 }  // namespace

@@ -15,10 +15,6 @@ void use_expression_named(Stages& stages, std::string_view name) {
   use_expression(stages, *found);
 }
 
-float group_local_scale(const QLinearConv& node, std::int64_t channel) {
-  return node.w_scale[static_cast<std::size_t>(channel % node.operands.geometry.group_output_channels())];
-}
-
 void add_bias_after_scaling(Stages& s) {
   s.set(stage::bias, [](std::int64_t sum, const ConvolutionOperands&, std::int64_t) { return sum; });
   s.set(stage::zero_point,
@@ -65,6 +61,7 @@ constexpr Defect kRequantizationDefects[] = {
      .trigger = "a bias other than 0, x_scale * w_scale unlike y_scale",
      .rule = "C20",
      .evidence = "onnxruntime#28229, MIGraphX#4521",
+     .needs = {"bias != 0"},
      .replace = add_bias_after_scaling},
     {.id = "bias-in-f32",
      .description = "sum and bias are rounded to float32 before they are added there",
@@ -73,12 +70,14 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "C20",
      .evidence = "oneDNN 2.6.3",
      .corner_cases = {CornerCase::bias_beyond_float},
-     .replace = add_bias_in_float32},
+     .slot = "total.type",
+     .computes = "float32"},
     {.id = "bias-as-int8",
      .description = "the bias read as int8: the byte at the channel's index",
      .operators = {"QLinearConv"},
      .trigger = "a bias outside [-128, 127], or biases of several channels",
      .rule = "C16",
+     .needs = {"bias != 0"},
      .replace = [](Stages& s) { s.set(stage::bias, add_byte_of_bias); }},
     {.id = "w-scale-common",
      .description = "the first channel's w_scale serves every channel",
@@ -86,10 +85,9 @@ constexpr Defect kRequantizationDefects[] = {
      .trigger = "w_scale differs between channels",
      .rule = "formula",
      .evidence = "oneDNN commit 7c52f36a92",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::w_scale, [](const QLinearConv& node, std::int64_t) { return node.w_scale[0]; });
-         }},
+     .needs = {"w_scale differs by channel"},
+     .slot = "w_scale.index",
+     .computes = "0"},
     {.id = "w-scale-group-local",
      .description = "w_scale indexed by the channel within its group",
      .operators = {"QLinearConv"},
@@ -97,7 +95,9 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "formula",
      .evidence = "ncnn#1234",
      .corner_cases = {CornerCase::group_parameters},
-     .replace = [](Stages& s) { s.set(stage::w_scale, group_local_scale); }},
+     .needs = {"group > 1", "w_scale differs by channel"},
+     .slot = "w_scale.index",
+     .computes = "channel % group_channels"},
     {.id = "double-round",
      .description = "Q31 doubling high multiplication, then a rounding shift: two roundings",
      .operators = {"QLinearConv"},
@@ -106,7 +106,8 @@ constexpr Defect kRequantizationDefects[] = {
      .evidence = "tensorflow#25087",
      .corner_cases = {CornerCase::tie_positive, CornerCase::tie_negative, CornerCase::near_tie_above,
                       CornerCase::near_tie_below},
-     .replace = [](Stages& s) { s.set(stage::product, {product_rounded_twice}); }},
+     .slot = "product",
+     .computes = "q31_half_up_then_half_away"},
     {.id = "q31-single-round",
      .description = "Q31 multiplication with one 64-bit rounding, half up",
      .operators = {"QLinearConv"},

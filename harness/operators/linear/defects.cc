@@ -65,26 +65,6 @@ std::size_t parameter_off_by_one(const LinearPlacement& p, std::int64_t index) {
                                   p.layout.parameters());
 }
 
-std::size_t interleaved_parameter(const LinearPlacement& p, std::int64_t index) {
-  const QuantizationLayout& layout = p.layout;
-  if (!layout.is_blocked()) return layout.parameter_of(index);
-  const std::int64_t channel = index / layout.inner % layout.channels;
-  const std::int64_t row = index / layout.inner / layout.channels * layout.blocks() + channel % layout.blocks();
-  return static_cast<std::size_t>(row * layout.inner + index % layout.inner);
-}
-
-// The attribute axis not read: 1, its default.
-std::size_t parameter_of_axis_1(const LinearPlacement& p, std::int64_t index) {
-  return parameter_of_axis(p, 1, index);
-}
-
-// The attribute block_size not read: an element for each parameter, and the last one for those behind.
-std::size_t parameter_of_one(const LinearPlacement& p, std::int64_t index) {
-  const QuantizationLayout& layout = p.layout;
-  if (!layout.is_blocked()) return layout.parameter_of(index);
-  return parameter_of_block(layout, index, index / layout.inner % layout.channels);
-}
-
 // The second and the third of a byte's four elements quantize those before them anew, with their own parameters.
 std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t index) {
   constexpr std::int64_t kInAByte = 4;
@@ -95,14 +75,6 @@ std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t in
   const std::int64_t in_byte = index % kInAByte;
   if (!is_hit || in_byte >= kLast) return layout.parameter_of(index);
   return layout.parameter_of(std::min(index - in_byte + kLast, layout.elements() - 1));
-}
-
-// float16 and bfloat16 divided in float32.
-Quotient divide_wider(const QuantizeLinear& node, double x, double scale) {
-  const ElementType type = division_type(node);
-  const bool is_narrow = type == ElementType::float16 || type == ElementType::bfloat16;
-  if (!is_narrow) return divide(node, x, scale);
-  return reference::divide({reference::DivisionMethod::operands_rounded, ElementType::float32, "Q3"}, x, scale);
 }
 
 // RN32(x * RN32(1 / scale) + zero point), then to an integer: one operation of a processor that multiplies and adds.
@@ -124,12 +96,6 @@ std::uint64_t multiply_held_and_fused(const DequantizeLinear& node, double x, do
   const double held = node.x_type == ElementType::uint8 ? 128 : 0;
   const double offset = rounded_to(format, (zero_point - held) * scale);
   return encode(format, (x - held) * scale - offset, reference::Overflow::special);
-}
-
-std::uint64_t multiply_in_float32(const DequantizeLinear& node, double x, double zero_point, double difference,
-                                  double scale) {
-  if (node.y_type == ElementType::float32) return diagnose::multiply(node, x, zero_point, difference, scale);
-  return reference::multiply({reference::MultiplicationMethod::through_float32, "D4"}, node.y_type, difference, scale);
 }
 
 // A finite quotient to be stored as `type` without saturation; NaN where it is another one.
@@ -169,32 +135,15 @@ void flush_subnormals(Stages& s) {
   });
 }
 
-std::int32_t wrap_to_int8(double value) {
-  return static_cast<std::int8_t>(static_cast<std::uint8_t>(static_cast<std::int64_t>(value) & 0xFF));
-}
-
 constexpr OpSet kLinear{"QuantizeLinear", "DequantizeLinear"};
 
 constexpr Defect kLinearDefects[] = {
     // Convolutions have these two as well, and say what they are.
     {.id = "zp-sub-wraps-8bit",
      .operators = {"DequantizeLinear"},
-     .replace =
-         [](Stages& s) {
-           s.set(stage::difference, [](const DequantizeLinear& node, double x, double zp) {
-             const double difference = reference::difference_of(node.x_type, x, zp);
-             const bool is_byte = is_integer(node.x_type) && bits_of(node.x_type) == 8;
-             return is_byte ? wrap_to_int8(difference) : difference;
-           });
-         }},
-    {.id = "reciprocal",
-     .operators = {"QuantizeLinear"},
-     .replace =
-         [](Stages& s) {
-           s.set(stage::quotient, [](const QuantizeLinear& node, double x, double scale) {
-             return reference::divide({reference::DivisionMethod::reciprocal, division_type(node), "Q1"}, x, scale);
-           });
-         }},
+     .slot = "difference",
+     .computes = "bits == 8 ? wrap8(difference) : difference"},
+    {.id = "reciprocal", .operators = {"QuantizeLinear"}, .slot = "quotient", .computes = "reciprocal"},
     {.id = "axis-ignored",
      .description = "the first scale and zero point serve every element",
      .operators = kLinear,
@@ -202,10 +151,9 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "tract#2849",
      .corner_cases = {CornerCase::parameters_differ},
-     .replace =
-         [](Stages& s) {
-           s.set(stage::parameter, [](const LinearPlacement&, std::int64_t) { return std::size_t{0}; });
-         }},
+     .needs = {"several scales"},
+     .slot = "parameter",
+     .computes = "0"},
     {.id = "zp-first",
      .description = "the first zero point serves every element, beside scales of their own",
      .operators = kLinear,
@@ -213,7 +161,8 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "oneDNN 3.12.1",
      .corner_cases = {CornerCase::parameters_differ},
-     .replace = [](Stages& s) { s.set(stage::zero_point_parameter, [](std::size_t) { return std::size_t{0}; }); }},
+     .slot = "zero_point.index",
+     .computes = "0"},
     {.id = "two-bit-parameters-of-later",
      .description = "2-bit outputs of float x take the parameters of a later element of their byte, the third at most",
      .operators = {"QuantizeLinear"},
@@ -228,64 +177,64 @@ constexpr Defect kLinearDefects[] = {
      .trigger = "y_scale int32",
      .rule = "Q6",
      .evidence = "OpenCV 4.6.0",
-     .replace = [](Stages& s) { s.set(stage::scale, int32_as_float32); }},
+     .slot = "scale",
+     .computes = "int32_read_as_float32"},
     {.id = "zp-absent-128",
      .description = "uint8 without a zero point has 128",
      .operators = kLinear,
      .trigger = "uint8, no zero point",
      .rule = "formula",
      .evidence = "OpenCV 4.10.0",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::absent_zero_point, [](ElementType type) { return type == ElementType::uint8 ? 128 : 0; });
-         }},
+     .slot = "zero_point.absent",
+     .computes = "uint8 ? 128 : 0"},
     {.id = "axis-unread",
      .description = "the attribute axis is not read: axis 1, its default, has the parameters",
      .operators = kLinear,
      .trigger = "an axis other than 1, 2 dimensions or more",
      .rule = "D7",
      .corner_cases = {CornerCase::parameters_differ},
-     .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_axis_1); }},
+     .slot = "axis",
+     .computes = "1"},
     {.id = "block-size-unread",
      .description = "the attribute block_size is not read: each element takes the next parameter, up to the last one",
      .operators = kLinear,
      .trigger = "a block_size above 1",
      .rule = "D7",
      .corner_cases = {CornerCase::parameters_differ},
-     .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_one); }},
+     .slot = "block",
+     .computes = "position"},
     {.id = "output-dtype-unread",
      .description = "the attribute output_dtype is not read: y has the type that it has without",
      .operators = kLinear,
      .trigger = "an output_dtype that decides the type of y",
      .rule = "signature",
      .evidence = "OpenCV 4.6.0",
-     .replace =
-         [](Stages& s) {
-           s.set(stage::output_type, [](ElementType stated, ElementType without) {
-             return without == ElementType::float8e8m0 ? stated : without;
-           });
-         }},
+     .slot = "output_type",
+     .computes = "without == float8e8m0 ? stated : without"},
     {.id = "precision-unread",
      .description = "the attribute precision is not read",
      .operators = {"QuantizeLinear"},
      .trigger = "a precision other than the scale's type",
      .rule = "Q3",
      .evidence = "ONNX Runtime 1.30.0",
-     .replace = [](Stages& s) { s.set(stage::precision, [](ElementType) { return ElementType::undefined; }); }},
+     .slot = "precision",
+     .computes = "none"},
     {.id = "saturate-unread",
      .description = "the attribute saturate is not read: overflow gives the largest number",
      .operators = {"QuantizeLinear"},
      .trigger = "saturate 0, float8 overflow",
      .rule = "Q8",
      .corner_cases = {CornerCase::float_overflow},
-     .replace = [](Stages& s) { s.set(stage::saturate, [](bool) { return true; }); }},
+     .slot = "saturate",
+     .computes = "1"},
     {.id = "quotient-wide",
      .description = "float16 and bfloat16 are divided in float32",
      .operators = {"QuantizeLinear"},
      .trigger = "a division in float16 or bfloat16 that the version demands",
      .rule = "Q3",
      .evidence = "ONNX Runtime 1.30.0",
-     .replace = [](Stages& s) { s.set(stage::quotient, divide_wider); }},
+     .slot = "quotient",
+     .computes = "at_least_float32"},
     {.id = "quotient-fused",
      .description = "x * (1 / y_scale) + zero point in float32, rounded once; uint8 as int8 less 128",
      .operators = {"QuantizeLinear"},
@@ -317,6 +266,7 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "coreai-torch#24",
      .corner_cases = {CornerCase::negative_axis},
+     .needs = {"several scales", "axis negative"},
      .replace = [](Stages& s) { s.set(stage::parameter, parameter_off_by_one); }},
     {.id = "blocked-interleave",
      .description = "blocks indexed by position modulo their number",
@@ -325,7 +275,8 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D7",
      .evidence = "openvino#32918",
      .corner_cases = {CornerCase::parameters_differ},
-     .replace = [](Stages& s) { s.set(stage::parameter, interleaved_parameter); }},
+     .slot = "block",
+     .computes = "position % blocks"},
     {.id = "vec4-tail",
      .description = "the last elements of a size that 4 does not divide stay 0",
      .operators = kLinear,
@@ -333,14 +284,17 @@ constexpr Defect kLinearDefects[] = {
      .rule = "formula",
      .evidence = "onnxruntime#27706",
      .corner_cases = {CornerCase::size_tail},
-     .replace = [](Stages& s) { s.set(stage::count, [](std::int64_t elements) { return elements / 4 * 4; }); }},
+     .needs = {"elements % 4 != 0"},
+     .slot = "count",
+     .computes = "elements / 4 * 4"},
     {.id = "dq-expanded",
      .description = "x * scale - zero_point * scale, each rounded",
      .operators = {"DequantizeLinear"},
      .trigger = "a zero point other than 0, a scale that is no power of two",
      .rule = "D1",
      .corner_cases = {CornerCase::expanded_product},
-     .replace = [](Stages& s) { s.set(stage::multiply, multiply_expanded); }},
+     .slot = "multiply",
+     .computes = "each_times_scale"},
     {.id = "dq-fused",
      .description = "x * scale - zero_point * scale, the latter rounded and the difference too; uint8 as int8 less 128",
      .operators = {"DequantizeLinear"},
@@ -356,7 +310,8 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D4",
      .evidence = "ONNX Runtime 1.30.0",
      .corner_cases = {CornerCase::float_midpoint},
-     .replace = [](Stages& s) { s.set(stage::multiply, multiply_in_float32); }},
+     .slot = "multiply",
+     .computes = "through_float32"},
     {.id = "denormal-flush",
      .description = "subnormal scales, operands and results flushed to zero",
      .operators = kLinear,
