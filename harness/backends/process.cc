@@ -116,11 +116,11 @@ Result<void> StreamBackend::hear_hello() {
                                 (log.empty() ? "" : "; it printed: " + reported_text(log)));
   }
   if (hello->kind != MessageKind::hello) return fail(info_.name, "expected HELO as the first message, got another");
-  if (hello->number == 0 || hello->number > kProcessProtocol) {
+  if (hello->number != kProcessProtocol) {
     return fail(info_.name,
-                fmt::format("speaks version {} of the protocol, expected 1 to {}", hello->number, kProcessProtocol));
+                fmt::format("speaks version {} of the protocol, expected {}", hello->number, kProcessProtocol));
   }
-  const std::size_t line = hello->number == 1 ? std::string::npos : hello->payload.find('\n');
+  const std::size_t line = hello->payload.find('\n');
   if (info_.kind == "process") info_.version = reported_text(std::string_view(hello->payload).substr(0, line));
   if (line != std::string::npos) hear_capabilities(hello->payload.substr(line + 1));
   return {};

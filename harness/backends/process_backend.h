@@ -16,13 +16,13 @@
 
 namespace qconform::backend {
 
-/// The newest version of the protocol; older ones are spoken too. Raised when a message changes its meaning or layout.
-inline constexpr std::uint32_t kProcessProtocol = 2;
+/// The version of the protocol. Raised when a message changes its meaning or layout.
+inline constexpr std::uint32_t kProcessProtocol = 1;
 
 /// The kind of a message, which its first four characters state.
 enum class MessageKind : std::uint8_t {
-  hello,        ///< HELO, from the process: the protocol's version as number; its name and version, and from version 2
-                ///< on a line for each capability
+  hello,        ///< HELO, from the process: the protocol's version as number; its name and version, and a line for each
+                ///< capability
   test_case,    ///< CASE, to the process: an ONNX model, of one node unless it takes units
   done,         ///< DONE, from the process: the output as a TensorProto, of several the last
   unsupported,  ///< SKIP, from the process: the reason

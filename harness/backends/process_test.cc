@@ -200,7 +200,7 @@ TEST(Process, RefusesCommandsThatDoNotSpeakTheProtocol) {
   EXPECT_THAT(opened("/nowhere/at-all").error().text(), HasSubstr("ended with status 127; it printed: "));
   EXPECT_THAT(opened("echo hello; sleep 60").error().text(), HasSubstr("expected a message, got \"hello\""));
   EXPECT_THAT(opened(child("speaks-another-version")).error().text(),
-              HasSubstr("version 3 of the protocol, expected 1 to 2"));
+              HasSubstr("speaks version 2 of the protocol, expected 1"));
 }
 
 // The number that the daemon noted, once it is there.

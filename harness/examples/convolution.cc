@@ -4,16 +4,16 @@
 struct Example {
   static constexpr const char* name = "example";
   static constexpr const char* version = "1.0";
-  static constexpr std::uint64_t capabilities = QC2_NEEDS_CHANNELS_LAST;
+  static constexpr std::uint64_t capabilities = QC_NEEDS_CHANNELS_LAST;
 
-  static void check(const qc2::Convolution& c) {
-    qc2::only(c.is_quantized, "operator", "only QLinearConv");
-    qc2::only(c.axes.size() == 2, "x", "only two dimensions");
-    qc2::only(c.x_type == QC_INT8 && c.w_type == QC_INT8 && c.y_type == QC_INT8, "x", "only int8");
+  static void check(const qc::Convolution& c) {
+    qc::only(c.is_quantized, "operator", "only QLinearConv");
+    qc::only(c.axes.size() == 2, "x", "only two dimensions");
+    qc::only(c.x_type == QC_INT8 && c.w_type == QC_INT8 && c.y_type == QC_INT8, "x", "only int8");
   }
-  explicit Example(const qc2::Convolution& node) : c(node), w(static_cast<const std::int8_t*>(node.w)) {}
+  explicit Example(const qc::Convolution& node) : c(node), w(static_cast<const std::int8_t*>(node.w)) {}
 
-  void run(const qc2::Run& run) const {
+  void run(const qc::Run& run) const {
     const auto* x = static_cast<const std::int8_t*>(run.x);
     auto* y = static_cast<std::int8_t*>(run.y);
     for (std::int64_t n = 0; n < c.batch; ++n, x += c.input_pixels() * c.input_channels) {
@@ -46,8 +46,8 @@ struct Example {
     return static_cast<std::int8_t>(std::clamp(value, -128.0, 127.0));
   }
 
-  const qc2::Convolution& c;
+  const qc::Convolution& c;
   const std::int8_t* w;
 };
 
-QC2_EXPORT_KERNEL(Example)
+QC_EXPORT_KERNEL(Example)

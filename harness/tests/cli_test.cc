@@ -356,6 +356,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"run --cases 9", "no number of cases can be chosen for conformance"},
         Misuse{"run --backend scalar@exact", "no word \"exact\". There are @correctly-rounded, @ort-f32"},
         Misuse{"run --backend scaler", "no backend \"scaler\", is it scalar? This build"},
+        Misuse{"run --backend plugin:" QCONFORM_PLUGINS "/exports_another.so", "exports no function qconform_backend"},
         Misuse{"run --backend plugn:./x.so", "no backend \"plugn\", is it plugin?"},
         Misuse{"run --suite corups", "no suite and no file \"corups\", is it corpus?"},
         Misuse{"runn", "no command \"runn\", is it run?"},
@@ -451,8 +452,8 @@ TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list backends").output,
               AllOf(HasSubstr("; @correctly-rounded, @ort-f32, @onnx-reference, @tflite, @tflite-single-rounding\n"),
                     HasSubstr("; @KEY=VALUE\n")));
-  EXPECT_THAT(qconform("list backends plugin:" QCONFORM_PLUGINS "/row_2.so").output,
-              HasSubstr("plugin row 2; channels-last, units"));
+  EXPECT_THAT(qconform("list backends plugin:" QCONFORM_PLUGINS "/row.so").output,
+              HasSubstr("plugin row 1; channels-last, units"));
 }
 
 // Exported files of every form read back as the same cases.

@@ -19,7 +19,7 @@ TEST(Confined, ALibraryReadsFilesAndWritesNone) {
   const fs::path written = folder.path() / "written";
   const std::string environment = "QCONFORM_WRITES=" + written.string();
   const std::string run = "run --suite corpus --no-shrink --out " + (folder.path() / "out").string() +
-                          " --backend plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=open-writes-a-file";
+                          " --backend plugin:" QCONFORM_PLUGINS "/misbehaves.so@way=open-writes-a-file";
   const auto free = run_program(QCONFORM_PROGRAM, run, environment);
   EXPECT_TRUE(fs::exists(written)) << free.output;
   fs::remove(written);

@@ -19,9 +19,9 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-// The line of covered_2.c with that mark.
+// The line of covered.c with that mark.
 std::uint64_t marked_line(const std::string& mark) {
-  std::ifstream source(QCONFORM_SOURCE_DIRECTORY "/harness/tests/plugins/covered_2.c");
+  std::ifstream source(QCONFORM_SOURCE_DIRECTORY "/harness/tests/plugins/covered.c");
   std::string text;
   for (std::uint64_t line = 1; std::getline(source, text); ++line) {
     if (text.find("/* mark: " + mark + " */") != std::string::npos) return line;
@@ -33,7 +33,7 @@ std::uint64_t marked_line(const std::string& mark) {
 std::set<std::uint64_t> lines_not_executed(const nlohmann::json& result) {
   std::set<std::uint64_t> lines;
   for (const auto& file : result.at("files")) {
-    if (file.at("file").get<std::string>().find("covered_2.c") == std::string::npos) continue;
+    if (file.at("file").get<std::string>().find("covered.c") == std::string::npos) continue;
     for (const auto& range : file.at("not_executed")) {
       for (auto line = range.at("first").get<std::uint64_t>(); line <= range.at("last"); ++line) lines.insert(line);
     }
@@ -49,7 +49,7 @@ class Cover : public ::testing::TestWithParam<std::string> {
     if (!std::filesystem::exists(plugin_file())) GTEST_SKIP() << GetParam() << " is not installed";
   }
 
-  [[nodiscard]] static std::string plugin_file() { return QCONFORM_PLUGINS "/covered_2_" + GetParam() + ".so"; }
+  [[nodiscard]] static std::string plugin_file() { return QCONFORM_PLUGINS "/covered_" + GetParam() + ".so"; }
   [[nodiscard]] static std::string backend() { return " --backend plugin:" + plugin_file(); }
   [[nodiscard]] std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
 
@@ -138,7 +138,7 @@ TEST_P(Cover, WithoutObjdumpCountsWhatItCan) {
 
 TEST(CoverErrors, NameTheFlags) {
   if (!can_record_code()) GTEST_SKIP() << "a build with sanitizers records no code";
-  const auto ran = qconform("cover --backend plugin:" QCONFORM_PLUGINS "/row_2.so");
+  const auto ran = qconform("cover --backend plugin:" QCONFORM_PLUGINS "/row.so");
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.output, HasSubstr("-fsanitize-coverage=trace-pc-guard,pc-table"));
   EXPECT_THAT(ran.output, HasSubstr("is not instrumented"));
@@ -149,7 +149,7 @@ TEST(CoverErrors, SayWhatIsNoPlugin) {
   const auto kernel = qconform("cover --backend scalar");
   EXPECT_EQ(kernel.exit_code, 2);
   EXPECT_THAT(kernel.output, HasSubstr("--backend: scalar: expected plugin:PATH.so"));
-  const auto file = qconform("cover --backend plugin:" QCONFORM_PLUGINS "/row_2.so -o kept.txt");
+  const auto file = qconform("cover --backend plugin:" QCONFORM_PLUGINS "/row.so -o kept.txt");
   EXPECT_EQ(file.exit_code, 2);
   EXPECT_THAT(file.output, HasSubstr("-o: kept.txt: expected a case file, which ends in .json"));
 }

@@ -44,11 +44,11 @@ hidden "$share/qconform/gate-step" --qconform "$qconform" --backend scalar --sui
   --baseline "$folder/none.json" >/dev/null || fail "gate-step"
 
 # A plugin, by pkg-config and by CMake.
-cp "$source/harness/tests/plugins/dequantize_2.c" "$source/harness/examples/convolution.cc" "$folder"
+cp "$source/harness/tests/plugins/dequantize.c" "$source/harness/examples/convolution.cc" "$folder"
 if command -v pkg-config >/dev/null; then
   flags=$(PKG_CONFIG_PATH=$share/pkgconfig pkg-config --cflags qconform)
   # shellcheck disable=SC2086
-  cc -shared -fPIC $flags "$folder/dequantize_2.c" -o "$folder/libmine.so"
+  cc -shared -fPIC $flags "$folder/dequantize.c" -o "$folder/libmine.so"
   hidden "$qconform" run --backend "plugin:$folder/libmine.so" --suite "$share/qconform/corpus/dequantize_linear/values.json" \
     --out "$folder/run" >/dev/null || fail "a plugin built with pkg-config's flags"
   # shellcheck disable=SC2086
@@ -58,7 +58,7 @@ cat >"$folder/CMakeLists.txt" <<'EOF'
 cmake_minimum_required(VERSION 3.25)
 project(mine LANGUAGES C)
 find_package(qconform REQUIRED)
-add_library(mine MODULE dequantize_2.c)
+add_library(mine MODULE dequantize.c)
 target_link_libraries(mine PRIVATE qconform::backend)
 EOF
 cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" >"$folder/out" 2>&1 &&

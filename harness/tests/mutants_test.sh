@@ -3,7 +3,7 @@
 # usage: mutants_test.sh SOURCE_DIRECTORY QCONFORM list|judge
 set -euo pipefail
 
-source=$1/harness/tests/plugins/dequantize_2.c
+source=$1/harness/tests/plugins/dequantize.c
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -34,7 +34,7 @@ code=0
 mutants "$1" "$2" --compiler cc --flags '-std=c11 -O1' --run '--suite corpus' --sample 24 --json "$folder/result.json" > "$folder/table" || code=$?
 cat "$folder/table"
 [[ $code == 0 || $code == 1 ]] || fail "exit code $code"
-grep -Eq '^.*dequantize_2.c: (1[89]|2[0-4]) of [0-9]+ mutants killed' "$folder/table" || fail "fewer killed than there were"
+grep -Eq '^.*dequantize.c: (1[89]|2[0-4]) of [0-9]+ mutants killed' "$folder/table" || fail "fewer killed than there were"
 grep -Eq ' [1-9][0-9]* compile to code that is there already' "$folder/table" || fail "a mutant stands for each that is the same"
 python3 - "$folder/result.json" <<'END'
 import json, sys

@@ -1,4 +1,4 @@
-"""A worker: answers the program's messages (docs/adding-a-backend.md, version 2) with a Python object.
+"""A worker: answers the program's messages (docs/adding-a-backend.md) with a Python object.
 
 What the object prints goes to standard error, where the program keeps it with a finding.
 """
@@ -19,7 +19,7 @@ from qconform._asking import Answer, Declined, Refused, answer_of
 from qconform.errors import Error
 
 HEADER = struct.Struct("<4sII")  # what it is, number of the case, bytes that follow
-PROTOCOL = 2
+PROTOCOL = 1
 _LONGEST_TEXT = 190
 _AT_ONCE = 1 << 16
 

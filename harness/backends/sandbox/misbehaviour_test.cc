@@ -1,5 +1,5 @@
 // Everything that a library may do to its process is told at the right case, costs no other, leaves the backend beside
-// it unharmed and nothing running. `misbehaves_2` has one way for each argument.
+// it unharmed and nothing running. `misbehaves` has one way for each argument.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ void PrintTo(const Way& way, std::ostream* out) {
 }
 
 Result<std::unique_ptr<Backend>> open_way(const std::string& way) {
-  return backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=" + way, RoundingProfile::correctly_rounded,
+  return backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves.so@way=" + way, RoundingProfile::correctly_rounded,
                          {.which = backend::SandboxPolicy::Which::all, .limits = {kPatience, kMemoryLimit}});
 }
 
@@ -128,30 +128,29 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(MisbehaviourInOpening, NamesTheBackend) {
   EXPECT_THAT(open_way("open-throws").error().text(),
-              ::testing::AllOf(HasSubstr("misbehaves_2.so"),
+              ::testing::AllOf(HasSubstr("misbehaves.so"),
                                HasSubstr("threw while it was opened: std::runtime_error: cannot open")));
-  EXPECT_THAT(
-      open_way("open-crashes").error().text(),
-      ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("ended while it was opened: Segmentation fault")));
+  EXPECT_THAT(open_way("open-crashes").error().text(),
+              ::testing::AllOf(HasSubstr("misbehaves.so"), HasSubstr("ended while it was opened: Segmentation fault")));
   const auto loaded =
-      backend::select("plugin:" QCONFORM_PLUGINS "/throws_when_loaded_2.so", RoundingProfile::correctly_rounded, {});
-  EXPECT_THAT(loaded.error().text(), ::testing::AllOf(HasSubstr("throws_when_loaded_2.so"), HasSubstr("when loaded")));
+      backend::select("plugin:" QCONFORM_PLUGINS "/throws_when_loaded.so", RoundingProfile::correctly_rounded, {});
+  EXPECT_THAT(loaded.error().text(), ::testing::AllOf(HasSubstr("throws_when_loaded.so"), HasSubstr("when loaded")));
 }
 
 TEST(MisbehaviourInOpening, ObeysTheTimeLimit) {
   const auto start = std::chrono::steady_clock::now();
   const auto opened =
-      backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=open-hangs", RoundingProfile::correctly_rounded,
+      backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves.so@way=open-hangs", RoundingProfile::correctly_rounded,
                       {.which = backend::SandboxPolicy::Which::all, .limits = {0.1, kMemoryLimit}});
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().text(),
-              ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("did not open within 1.2 s")));
+              ::testing::AllOf(HasSubstr("misbehaves.so"), HasSubstr("did not open within 1.2 s")));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 TEST(MisbehaviourInThisProcess, AnExceptionIsTold) {
   auto opened =
-      backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=run-throws", RoundingProfile::correctly_rounded,
+      backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves.so@way=run-throws", RoundingProfile::correctly_rounded,
                       {.which = backend::SandboxPolicy::Which::none, .limits = {}});
   ASSERT_TRUE(opened) << opened.error().text();
   const Report report = testing::report_of(std::make_unique<Rows>(), std::move(*opened));

@@ -12,7 +12,7 @@
 #include <ostream>
 #include <tuple>
 
-#include "harness/backends/plugin_versions.h"
+#include "harness/backends/plugin_graph.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
@@ -198,7 +198,7 @@ TEST(Plugin, ThePageCountsTheLinesOfItsExamples) {
   const std::filesystem::path root = QCONFORM_SOURCE_DIRECTORY;
   const auto page = read_file(root / "docs/adding-a-backend.md", 1 << 20);
   ASSERT_TRUE(page);
-  for (const char* file : {"harness/tests/plugins/dequantize_2.c", "harness/examples/convolution.cc"}) {
+  for (const char* file : {"harness/tests/plugins/dequantize.c", "harness/examples/convolution.cc"}) {
     const auto example = read_file(root / file, 1 << 20);
     ASSERT_TRUE(example) << file;
     const auto lines = std::count(example->begin(), example->end(), '\n');
@@ -222,7 +222,7 @@ void judge_by_plugin(const std::string& name, Report& report) {
 // and no valid one.
 TEST(NodeHeader, ReadsEveryConvolution) {
   Report report;
-  judge_by_plugin("any_convolution_2", report);
+  judge_by_plugin("any_convolution", report);
   EXPECT_TRUE(report.conforms());
   for (const char* name : {"QLinearConv", "ConvInteger"}) {
     const auto& result = report.backends[0].operators.at(name);
@@ -233,7 +233,7 @@ TEST(NodeHeader, ReadsEveryConvolution) {
 
 TEST(NodeHeader, ReadsLinearNodesOfEveryVersion) {
   Report report;
-  judge_by_plugin("any_linear_2", report);
+  judge_by_plugin("any_linear", report);
   EXPECT_TRUE(report.conforms());
   for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
     EXPECT_GT(report.backends[0].operators.at(name).count(VerdictKind::pass), 0U) << name;
@@ -247,7 +247,7 @@ TEST(NodeHeader, ReadsLinearNodesOfEveryVersion) {
 }
 
 TEST(NodeHeader, NamesTheFieldAndWhatWasExpected) {
-  auto backend = open_sandboxed("plugin:" + library("any_convolution_2"));
+  auto backend = open_sandboxed("plugin:" + library("any_convolution"));
   ASSERT_TRUE(backend) << backend.error().text();
   const auto reason_of = [&](const Case& test_case) {
     const Outcome outcome = (*backend)->worker()->examine(test_case);
@@ -283,26 +283,23 @@ TEST(Plugin, AStatusWithoutAMeaningIsABrokenInterface) {
   }
 }
 
-// There are examples of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
-TEST(Plugin, TheExamplesConform) {
-  for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
-    auto backend = open_sandboxed("plugin:" + library(name), Guard::full);
-    ASSERT_TRUE(backend) << backend.error().text();
-    const Report report = report_of(std::make_unique<RandomSuite>(3, 600), std::move(*backend));
-    EXPECT_TRUE(report.conforms()) << name;
-    EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 0U) << name;
-  }
+TEST(Plugin, TheExampleConforms) {
+  auto backend = open_sandboxed("plugin:" + library("dequantize"), Guard::full);
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = report_of(std::make_unique<RandomSuite>(3, 600), std::move(*backend));
+  EXPECT_TRUE(report.conforms());
+  EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    OfVersion2, HostileLibrary,
-    ::testing::Combine(::testing::Values(Hostile{"scratch_past_2", VerdictKind::out_of_bounds,
+    OfTheInterface, HostileLibrary,
+    ::testing::Combine(::testing::Values(Hostile{"scratch_past", VerdictKind::out_of_bounds,
                                                  "wrote 1 byte past the scratch memory", ""},
-                                         Hostile{"scratch_before_2", VerdictKind::out_of_bounds,
+                                         Hostile{"scratch_before", VerdictKind::out_of_bounds,
                                                  "wrote 1 byte before the scratch memory", ""},
-                                         Hostile{"unknown_status_2", VerdictKind::broken_interface,
+                                         Hostile{"unknown_status", VerdictKind::broken_interface,
                                                  "status -1000000, which qconform/backend.h does not define", ""},
-                                         Hostile{"bad_scratch_2", VerdictKind::broken_interface,
+                                         Hostile{"bad_scratch", VerdictKind::broken_interface,
                                                  "scratch_alignment is 3, expected a power of two", ""}),
                        ::testing::Values(Guard::sampled, Guard::full)),
     [](const auto& test) {
@@ -313,11 +310,11 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     WithChannelsLast, HostileLibrary,
     ::testing::Combine(
-        ::testing::Values(Hostile{"pixels_past_x_2", VerdictKind::read_out_of_bounds, "read 1 byte past x", ""},
-                          Hostile{"pixels_past_y_2", VerdictKind::out_of_bounds, "wrote 1 byte past the output", ""},
-                          Hostile{"pixels_past_scratch_2", VerdictKind::out_of_bounds,
+        ::testing::Values(Hostile{"pixels_past_x", VerdictKind::read_out_of_bounds, "read 1 byte past x", ""},
+                          Hostile{"pixels_past_y", VerdictKind::out_of_bounds, "wrote 1 byte past the output", ""},
+                          Hostile{"pixels_past_scratch", VerdictKind::out_of_bounds,
                                   "wrote 1 byte past the scratch memory", ""},
-                          Hostile{"pixels_change_x_2", VerdictKind::changed_input,
+                          Hostile{"pixels_change_x", VerdictKind::changed_input,
                                   "changed its input x (in the form that the library takes) at byte 3", ""}),
         ::testing::Values(Guard::sampled, Guard::full)),
     [](const auto& test) {
@@ -328,16 +325,16 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     ThatKeepX, HostileLibrary,
     ::testing::Combine(
-        ::testing::Values(Hostile{"keeps_x_2", VerdictKind::depends_on_earlier_runs,
+        ::testing::Values(Hostile{"keeps_x", VerdictKind::depends_on_earlier_runs,
                                   "element 0 differs when the prepared node is run with another x", ""},
-                          Hostile{"keeps_first_x_2", VerdictKind::depends_on_earlier_runs,
+                          Hostile{"keeps_first_x", VerdictKind::depends_on_earlier_runs,
                                   "gives the first answer again when the prepared node is run with another x", ""}),
         ::testing::Values(Guard::full)),
     [](const auto& test) { return std::string(std::get<0>(test.param).name); });
 
 // One that says that it keeps its inputs is given no others.
-TEST(PluginOfVersion2, ConformsOnRows) {
-  for (const char* name : {"row_2", "larger_2", "fixed_x_2"}) {
+TEST(Plugin, ConformsOnRows) {
+  for (const char* name : {"row", "larger", "fixed_x"}) {
     for (const int threads : {0, 4}) {
       auto backend = open_sandboxed("plugin:" + library(name), Guard::full, threads);
       ASSERT_TRUE(backend) << backend.error().text();
@@ -348,9 +345,9 @@ TEST(PluginOfVersion2, ConformsOnRows) {
   }
 }
 
-TEST(PluginOfVersion2, ConformsWithChannelsLast) {
+TEST(Plugin, ConformsWithChannelsLast) {
   for (const int threads : {0, 2}) {
-    auto backend = open_sandboxed("plugin:" + library("pixels_2"), Guard::full, threads);
+    auto backend = open_sandboxed("plugin:" + library("pixels"), Guard::full, threads);
     ASSERT_TRUE(backend) << backend.error().text();
     EXPECT_THAT((*backend)->info().capabilities, ElementsAre("needs-channels-last"));
     const Report report = report_of(std::make_unique<Rows>(Rows::image), std::move(*backend));
@@ -360,9 +357,9 @@ TEST(PluginOfVersion2, ConformsWithChannelsLast) {
 }
 
 // As benchmarks run it: y stays as the library lays it, until somebody looks.
-TEST(PluginOfVersion2, RunsRepeatedlyWithChannelsLast) {
+TEST(Plugin, RunsRepeatedlyWithChannelsLast) {
   auto backend =
-      backend::select("plugin:" + library("pixels_2"), RoundingProfile::correctly_rounded,
+      backend::select("plugin:" + library("pixels"), RoundingProfile::correctly_rounded,
                       {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = 0, .arm64_program = {}});
   ASSERT_TRUE(backend) << backend.error().text();
   const Case image = Rows::image(7);
@@ -379,23 +376,22 @@ TEST(PluginOfVersion2, RunsRepeatedlyWithChannelsLast) {
 }
 
 // Nodes out of contract have tensors that cannot be turned round.
-TEST(PluginOfVersion2, GetsWrongNodesOfAnyShapeWithChannelsLast) {
-  auto backend = open_sandboxed("plugin:" + library("pixels_2"), Guard::full);
+TEST(Plugin, GetsWrongNodesOfAnyShapeWithChannelsLast) {
+  auto backend = open_sandboxed("plugin:" + library("pixels"), Guard::full);
   ASSERT_TRUE(backend) << backend.error().text();
   const Report report = report_of(std::move(open_suite("corpus", {})->front()), std::move(*backend));
   EXPECT_EQ(report.backends[0].count(VerdictKind::crashed), 0U);
   EXPECT_GT(report.backends[0].count(VerdictKind::pass), 0U);
 }
 
-TEST(PluginOfVersion2, SaysWhatItCan) {
+TEST(Plugin, SaysWhatItCan) {
   const auto info_of = [](const char* name) { return (*open_sandboxed("plugin:" + library(name)))->info(); };
-  EXPECT_THAT(info_of("row_2").capabilities, ElementsAre("channels-last", "units"));
-  EXPECT_EQ(info_of("row_2").version, "row 2");
-  EXPECT_TRUE(info_of("row_2").takes_other_inputs);
-  EXPECT_FALSE(info_of("row_2").valid_only);
-  EXPECT_THAT(info_of("fixed_x_2").capabilities, ElementsAre("same-inputs"));
-  EXPECT_FALSE(info_of("fixed_x_2").takes_other_inputs);
-  EXPECT_FALSE(info_of("dequantize").takes_other_inputs) << "version 1";
+  EXPECT_THAT(info_of("row").capabilities, ElementsAre("channels-last", "units"));
+  EXPECT_EQ(info_of("row").version, "row 1");
+  EXPECT_TRUE(info_of("row").takes_other_inputs);
+  EXPECT_FALSE(info_of("row").valid_only);
+  EXPECT_THAT(info_of("fixed_x").capabilities, ElementsAre("same-inputs"));
+  EXPECT_FALSE(info_of("fixed_x").takes_other_inputs);
 }
 
 std::uint64_t count_on_graphs(const char* plugin, VerdictKind kind) {
@@ -406,17 +402,16 @@ std::uint64_t count_on_graphs(const char* plugin, VerdictKind kind) {
   return report.backends[0].count(kind);
 }
 
-TEST(PluginOfVersion2, ComputesTheUnitsThatItTakes) {
-  EXPECT_GT(count_on_graphs("unit_2", VerdictKind::pass), kEmulated ? 0U : 4U);
+TEST(Plugin, ComputesTheUnitsThatItTakes) {
+  EXPECT_GT(count_on_graphs("unit", VerdictKind::pass), kEmulated ? 0U : 4U);
 }
 
 TEST(Plugin, GetsNoGraphWithoutSayingThatItTakesUnits) {
-  EXPECT_EQ(count_on_graphs("dequantize_2", VerdictKind::unsupported), kEmulated ? 60U : 600U);
-  EXPECT_EQ(count_on_graphs("dequantize", VerdictKind::unsupported), kEmulated ? 60U : 600U) << "version 1";
+  EXPECT_EQ(count_on_graphs("dequantize", VerdictKind::unsupported), kEmulated ? 60U : 600U);
 }
 
-TEST(PluginOfVersion2, ThatAssumesValidNodesIsSentNoOthers) {
-  auto backend = open_sandboxed("plugin:" + library("assumes_valid_2"));
+TEST(Plugin, ThatAssumesValidNodesIsSentNoOthers) {
+  auto backend = open_sandboxed("plugin:" + library("assumes_valid"));
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_TRUE((*backend)->info().valid_only);
   const Report report = report_of(std::move(open_suite("corpus", {})->front()), std::move(*backend));
@@ -425,8 +420,8 @@ TEST(PluginOfVersion2, ThatAssumesValidNodesIsSentNoOthers) {
 }
 
 // Neither x nor w is there, parameters are: the library ends its process otherwise.
-TEST(PluginOfVersion2, DeclinesByADescription) {
-  auto backend = open_sandboxed("plugin:" + library("declines_2"));
+TEST(Plugin, DeclinesByADescription) {
+  auto backend = open_sandboxed("plugin:" + library("declines_by_parameter"));
   ASSERT_TRUE(backend) << backend.error().text();
   const auto reason_of = [&](const Case& test_case) {
     const Outcome outcome = (*backend)->worker()->examine(test_case);
@@ -439,25 +434,31 @@ TEST(PluginOfVersion2, DeclinesByADescription) {
   EXPECT_EQ(reason_of(dequantize().zero_point(make::uint8({}, {4})).build()), "zero point is not 3");
 }
 
-TEST(PluginOfVersion2, TakesArgumentsAndRefusesThoseThatItDoesNotKnow) {
-  const std::string name = "plugin:" + library("arguments_2");
+TEST(Plugin, TakesArgumentsAndRefusesThoseThatItDoesNotKnow) {
+  const std::string name = "plugin:" + library("arguments");
   auto backend = open_sandboxed(name + "@reason=\"too, warm\"");
   ASSERT_TRUE(backend) << backend.error().text();
-  EXPECT_EQ((*backend)->info().name, "arguments_2.so@reason=\"too, warm\"");
+  EXPECT_EQ((*backend)->info().name, "arguments.so@reason=\"too, warm\"");
   EXPECT_EQ((*backend)->info().specification, name + "@reason=\"too, warm\"");
   const Outcome outcome = (*backend)->worker()->examine(Rows::row(3));
   const auto* declined = std::get_if<outcome::Unsupported>(&outcome);
   ASSERT_NE(declined, nullptr);
   EXPECT_EQ(declined->reason, "too, warm");
   EXPECT_THAT(open_sandboxed(name + "@threads=2").error().text(),
-              HasSubstr("arguments_2.so: does not open: no argument threads, only reason"));
-  EXPECT_THAT(open_sandboxed("plugin:" + library("row_2") + "@a=1").error().text(),
+              HasSubstr("arguments.so: does not open: no argument threads, only reason"));
+  EXPECT_THAT(open_sandboxed("plugin:" + library("row") + "@a=1").error().text(),
               HasSubstr("takes no arguments, got a"));
-  EXPECT_THAT(open_sandboxed("plugin:" + library("dequantize") + "@a=1").error().text(), HasSubstr("version 1"));
 }
 
-TEST(PluginOfVersion2, ThatEndsBeforeRunIsAnError) {
-  EXPECT_THAT(open_sandboxed("plugin:" + library("smaller_2")).error().text(), HasSubstr("bytes has no function run"));
+TEST(Plugin, WithoutTheInterfaceIsAnError) {
+  EXPECT_THAT(open_sandboxed("plugin:" + library("exports_another")).error().text(),
+              HasSubstr("exports_another.so: exports no function qconform_backend; with qconform/node.hpp"));
+  EXPECT_THAT(open_sandboxed("plugin:" + library("not_here")).error().text(),
+              HasSubstr("not_here.so: its qconform_backend says that it cannot work here"));
+}
+
+TEST(Plugin, ThatEndsBeforeRunIsAnError) {
+  EXPECT_THAT(open_sandboxed("plugin:" + library("smaller")).error().text(), HasSubstr("bytes has no function run"));
 }
 
 TEST(Sandbox, RefusesFilesThatAreNotLibraries) {

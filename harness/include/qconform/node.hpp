@@ -1,4 +1,4 @@
-// Reads the node of a qc2_graph for a kernel in C++17: the types, shapes, attributes and parameters of QLinearConv,
+// Reads the node of a qc_graph for a kernel in C++17: the types, shapes, attributes and parameters of QLinearConv,
 // ConvInteger, QuantizeLinear and DequantizeLinear, checked and resolved. A kernel is a class, and a plugin is that
 // class and one line:
 //
@@ -7,23 +7,23 @@
 //     struct MyKernel {
 //       static constexpr const char* name = "mine";
 //       static constexpr const char* version = "1.0";
-//       static constexpr std::uint64_t capabilities = QC2_NEEDS_CHANNELS_LAST;  // or 0: as ONNX has them
-//       static void check(const qc2::Convolution& c) {  // declines; has no weights
-//         qc2::only(c.x_type == QC_INT8, "x", "only int8");
+//       static constexpr std::uint64_t capabilities = QC_NEEDS_CHANNELS_LAST;  // or 0: as ONNX has them
+//       static void check(const qc::Convolution& c) {  // declines; has no weights
+//         qc::only(c.x_type == QC_INT8, "x", "only int8");
 //       }
-//       explicit MyKernel(const qc2::Convolution& c) : c_(c) {}  // packs c.w
-//       void run(const qc2::Run& run) const;        // from run.x to run.y, with run.scratch
-//       const qc2::Convolution& c_;                 // lives as long as the kernel
+//       explicit MyKernel(const qc::Convolution& c) : c_(c) {}  // packs c.w
+//       void run(const qc::Run& run) const;        // from run.x to run.y, with run.scratch
+//       const qc::Convolution& c_;                 // lives as long as the kernel
 //     };
-//     QC2_EXPORT_KERNEL(MyKernel)
+//     QC_EXPORT_KERNEL(MyKernel)
 //
 // `std::size_t scratch_bytes() const` asks for scratch memory, aligned to 64 bytes. A kernel of the other operators has
-// `using Node = qc2::Linear;` and takes that instead of the Convolution.
+// `using Node = qc::Linear;` and takes that instead of the Convolution.
 //
 // This header rejects nodes out of contract, and names the field and what was expected of it. It also rejects nodes
 // that backends may refuse by ONNX's text and that no kernel wants: empty channels and windows, scales that are no
 // positive numbers. A parameter of one element is one value for the whole tensor, in whatever shape. An exception
-// thrown here or in the kernel becomes a status: qc2::Refusal its own, any other QC_UNSUPPORTED. The header needs the
+// thrown here or in the kernel becomes a status: qc::Refusal its own, any other QC_UNSUPPORTED. The header needs the
 // standard library only.
 #ifndef QCONFORM_NODE_HPP
 #define QCONFORM_NODE_HPP
@@ -44,7 +44,7 @@
 #include <utility>
 #include <vector>
 
-namespace qc2 {
+namespace qc {
 
 /// Ends a check or a run with a status of qc_status and a reason.
 struct Refusal {
@@ -202,12 +202,12 @@ class Reader {
  public:
   /// `inputs`: the operator's names, by position. `attributes`: its names, each with its kind. Rejects unknown
   /// attributes, attributes of another kind, and further inputs.
-  Reader(const qc2_graph& graph, std::initializer_list<const char*> inputs,
+  Reader(const qc_graph& graph, std::initializer_list<const char*> inputs,
          std::initializer_list<std::pair<const char*, std::int32_t>> attributes)
       : graph_(graph), node_(*graph.nodes[0]), names_(inputs) {
     expect(node_.input_count <= names_.size(), "inputs", "expected at most ", names_.size());
     for (std::size_t i = 0; i < node_.attribute_count; ++i) {
-      const qc2_attribute& attribute = *node_.attributes[i];
+      const qc_attribute& attribute = *node_.attributes[i];
       const auto known = std::find_if(attributes.begin(), attributes.end(),
                                       [&](const auto& each) { return std::strcmp(each.first, attribute.name) == 0; });
       expect(known != attributes.end(), attribute.name, "no attribute of this version of the operator");
@@ -223,25 +223,25 @@ class Reader {
   Tensor input(const char* name) const {
     const std::int32_t position = position_of(name);
     expect(position >= 0, name, "required input is missing");
-    const qc2_value& value = *graph_.values[position];
+    const qc_value& value = *graph_.values[position];
     return {value.type,
             {value.dims, value.dims + std::max(value.rank, 0)},
             value.data,
             value.bytes,
-            is_channels_last(value)};
+            value.layout == QC_LAYOUT_CHANNELS_LAST};
   }
 
   std::int64_t number(const char* name, std::int64_t absent) const {
-    const qc2_attribute* attribute = find(name);
+    const qc_attribute* attribute = find(name);
     return attribute == nullptr ? absent : attribute->i;
   }
   std::string text(const char* name, const char* absent) const {
-    const qc2_attribute* attribute = find(name);
+    const qc_attribute* attribute = find(name);
     return attribute == nullptr ? std::string(absent) : std::string(attribute->s, attribute->count);
   }
   /// A list with `count` values from `least` to 2^31, all `absent` where it is not stated.
   std::vector<std::int64_t> list(const char* name, std::size_t count, std::int64_t least, std::int64_t absent) const {
-    const qc2_attribute* attribute = find(name);
+    const qc_attribute* attribute = find(name);
     if (attribute == nullptr) return std::vector<std::int64_t>(count, absent);
     std::vector<std::int64_t> values(attribute->ints, attribute->ints + attribute->count);
     expect(values.size() == count, name, "expected ", count, " values, got ", values);
@@ -252,18 +252,14 @@ class Reader {
   }
   bool states(const char* name) const { return find(name) != nullptr; }
   std::vector<std::int64_t> stated_list(const char* name) const {
-    const qc2_attribute* attribute = find(name);
+    const qc_attribute* attribute = find(name);
     return {attribute->ints, attribute->ints + attribute->count};
   }
 
   static constexpr std::int64_t kMostAttribute = std::int64_t{1} << 31;
 
  private:
-  static bool is_channels_last(const qc2_value& value) {
-    const std::size_t with_layout = offsetof(qc2_value, layout) + sizeof value.layout;
-    return value.size >= with_layout && value.layout == QC2_LAYOUT_CHANNELS_LAST;
-  }
-  const qc2_attribute* find(const char* name) const {
+  const qc_attribute* find(const char* name) const {
     for (std::size_t i = 0; i < node_.attribute_count; ++i) {
       if (std::strcmp(node_.attributes[i]->name, name) == 0) return node_.attributes[i];
     }
@@ -276,15 +272,15 @@ class Reader {
     return position < node_.input_count ? node_.inputs[position] : -1;
   }
 
-  const qc2_graph& graph_;
-  const qc2_node& node_;
+  const qc_graph& graph_;
+  const qc_node& node_;
   std::vector<const char*> names_;
 };
 
 /// Declines graphs of several nodes and operators of other domains. Rejects opsets that did not have these operators.
-inline std::string operator_of(const qc2_graph& graph) {
+inline std::string operator_of(const qc_graph& graph) {
   only(graph.node_count == 1, "graph", "only one node");
-  const qc2_node& node = *graph.nodes[0];
+  const qc_node& node = *graph.nodes[0];
   only(std::strcmp(node.domain, "") == 0 || std::strcmp(node.domain, "ai.onnx") == 0, "domain", "only ONNX's own");
   expect(node.opset_version >= 10, "opset", "expected 10 or later");
   return node.op_type;
@@ -340,7 +336,7 @@ struct Convolution {
   std::vector<std::int64_t> y_dims;  ///< in the node's layout
 
   /// Throws a Refusal: of a node that is no convolution, of a wrong one.
-  explicit Convolution(const qc2_graph& graph) {
+  explicit Convolution(const qc_graph& graph) {
     const std::string operator_name = operator_of(graph);
     is_quantized = operator_name == "QLinearConv";
     only(is_quantized || operator_name == "ConvInteger", "operator", "only convolutions");
@@ -388,7 +384,7 @@ struct Convolution {
     return result;
   }
 
-  Reader reader_of(const qc2_graph& graph) const {
+  Reader reader_of(const qc_graph& graph) const {
     const std::initializer_list<std::pair<const char*, std::int32_t>> attributes = {
         {"auto_pad", QC_STRING},   {"dilations", QC_INTS}, {"group", QC_INT},
         {"kernel_shape", QC_INTS}, {"pads", QC_INTS},      {"strides", QC_INTS}};
@@ -532,7 +528,7 @@ struct Linear {
   std::vector<std::int64_t> y_dims;
 
   /// Throws a Refusal: of a node that is neither, of a wrong one.
-  explicit Linear(const qc2_graph& graph) {
+  explicit Linear(const qc_graph& graph) {
     const std::string operator_name = operator_of(graph);
     is_quantize = operator_name == "QuantizeLinear";
     only(is_quantize || operator_name == "DequantizeLinear", "operator", "only QuantizeLinear and DequantizeLinear");
@@ -602,7 +598,7 @@ struct Linear {
   const char* zero_point_field() const { return is_quantize ? "y_zero_point" : "x_zero_point"; }
   std::int64_t blocks() const { return (channels + block - 1) / block; }
 
-  Reader reader_of(const qc2_graph& graph) const {
+  Reader reader_of(const qc_graph& graph) const {
     const std::initializer_list<const char*> inputs = {"x", scale_field(), zero_point_field()};
     if (version < 13) return {graph, inputs, {}};
     if (version < 19) return {graph, inputs, {{"axis", QC_INT}}};
@@ -727,15 +723,9 @@ struct HasScratch : std::false_type {};
 template <typename Kernel>
 struct HasScratch<Kernel, std::void_t<decltype(std::declval<const Kernel&>().scratch_bytes())>> : std::true_type {};
 
-inline void expect_layout(const Convolution& node, std::uint64_t capabilities) {
-  const bool needs_channels_last = (capabilities & QC2_NEEDS_CHANNELS_LAST) != 0;
-  only(node.channels_last == needs_channels_last, "x", "this qconform does not give channels last");
-}
-inline void expect_layout(const Linear& /*node*/, std::uint64_t /*capabilities*/) {}
-
 /// Runs `work`, and makes a status of what it throws.
 template <typename Work>
-int guarded(qc2_reason* reason, Work work) noexcept {
+int guarded(qc_reason* reason, Work work) noexcept {
   const auto explain = [&](const char* text) { std::snprintf(reason->text, reason->text_size, "%s", text); };
   try {
     work();
@@ -754,9 +744,9 @@ int guarded(qc2_reason* reason, Work work) noexcept {
 template <typename Kernel>
 class Plugin {
  public:
-  static const qc2_backend* backend() {
-    static const qc2_backend functions = [] {
-      qc2_backend result{};
+  static const qc_backend* backend() {
+    static const qc_backend functions = [] {
+      qc_backend result{};
       result.size = sizeof result;
       result.name = Kernel::name;
       result.version = Kernel::version;
@@ -774,19 +764,18 @@ class Plugin {
   using Node = typename NodeOf<Kernel>::Type;
 
   struct Prepared {
-    explicit Prepared(const qc2_graph& graph) : node(graph), kernel(node) {}
+    explicit Prepared(const qc_graph& graph) : node(graph), kernel(node) {}
     Node node;
     Kernel kernel;
   };
 
-  static int supports(void* /*state*/, const qc2_graph* graph, qc2_reason* reason) {
+  static int supports(void* /*state*/, const qc_graph* graph, qc_reason* reason) {
     return guarded(reason, [&] {
       const Node node(*graph);
-      expect_layout(node, Kernel::capabilities);
       Kernel::check(node);
     });
   }
-  static int prepare(void* /*state*/, const qc2_graph* graph, qc2_prepared* prepared, qc2_reason* reason) {
+  static int prepare(void* /*state*/, const qc_graph* graph, qc_prepared* prepared, qc_reason* reason) {
     return guarded(reason, [&] {
       auto made = std::make_unique<Prepared>(*graph);
       if constexpr (HasScratch<Kernel>::value) {
@@ -797,7 +786,7 @@ class Plugin {
     });
   }
   static void release(void* /*state*/, void* node) { delete static_cast<Prepared*>(node); }
-  static int run(void* /*state*/, void* node, const qc2_run* run, qc2_reason* reason) {
+  static int run(void* /*state*/, void* node, const qc_run* run, qc_reason* reason) {
     return guarded(reason, [&] {
       const auto& prepared = *static_cast<const Prepared*>(node);
       const std::vector<std::int64_t>& dims = prepared.node.y_dims;
@@ -810,12 +799,12 @@ class Plugin {
 };
 
 }  // namespace detail
-}  // namespace qc2
+}  // namespace qc
 
-/// Exports class `Kernel` as a plugin of version 2.
-#define QC2_EXPORT_KERNEL(Kernel)                                                                 \
-  extern "C" __attribute__((visibility("default"))) const qc2_backend* qconform_backend_2(void) { \
-    return qc2::detail::Plugin<Kernel>::backend();                                                \
+/// Exports class `Kernel` as a plugin.
+#define QC_EXPORT_KERNEL(Kernel)                                                               \
+  extern "C" __attribute__((visibility("default"))) const qc_backend* qconform_backend(void) { \
+    return qc::detail::Plugin<Kernel>::backend();                                              \
   }
 
 #endif

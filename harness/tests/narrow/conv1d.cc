@@ -39,7 +39,7 @@ Sum product(std::int32_t a, std::int32_t b) {
 // Writes sums to y: as they are, or scaled in float32, rounded to nearest even and clamped.
 class Output {
  public:
-  explicit Output(const qc2::Convolution& c)
+  explicit Output(const qc::Convolution& c)
       : y_type_(c.y_type), length_(c.axes[0].output), zero_point_(c.y_zero_point) {
     if (y_type_ == QC_INT32) return;
     const int lowest = y_type_ == QC_INT8 ? -128 : 0;
@@ -92,7 +92,7 @@ using BlockWeights = std::array<std::int16_t, kChannelBlock>;
 // has no further channel.
 class PackedWeights {
  public:
-  explicit PackedWeights(const qc2::Convolution& c)
+  explicit PackedWeights(const qc::Convolution& c)
       : depth_(c.group_inputs() * c.taps()),
         group_outputs_(c.group_outputs()),
         blocks_((group_outputs_ + kChannelBlock - 1) / kChannelBlock) {
@@ -157,7 +157,7 @@ void add_values(const Value* values, std::int32_t zero_point, std::int64_t count
 // x without its zero point, between zeros.
 class PaddedRows {
  public:
-  explicit PaddedRows(const qc2::Convolution& c)
+  explicit PaddedRows(const qc::Convolution& c)
       : axis_(c.axes[0]), zero_point_(c.x_zero_point), length_(axis_.pad_begin + axis_.input + axis_.pad_end) {}
 
   std::int64_t length() const { return length_; }
@@ -171,7 +171,7 @@ class PaddedRows {
   }
 
  private:
-  qc2::Axis axis_;
+  qc::Axis axis_;
   std::int32_t zero_point_;
   std::int64_t length_;
 };
@@ -211,7 +211,7 @@ class Phases {
 template <typename Element>
 class DenseConvolution {
  public:
-  DenseConvolution(const qc2::Convolution& c, const Output& output)
+  DenseConvolution(const qc::Convolution& c, const Output& output)
       : c_(c),
         axis_(c.axes[0]),
         output_(output),
@@ -385,8 +385,8 @@ class DenseConvolution {
     return sum;
   }
 
-  const qc2::Convolution& c_;
-  const qc2::Axis axis_;
+  const qc::Convolution& c_;
+  const qc::Axis axis_;
   const Output& output_;
   PackedWeights weights_;
   PaddedRows rows_;
@@ -403,7 +403,7 @@ class DenseConvolution {
 template <typename Element>
 class DepthwiseConvolution {
  public:
-  DepthwiseConvolution(const qc2::Convolution& c, const Output& output)
+  DepthwiseConvolution(const qc::Convolution& c, const Output& output)
       : c_(c), axis_(c.axes[0]), output_(output), w_(static_cast<const std::int8_t*>(c.w)) {
     for (std::int64_t m = 0; m < c.output_channels; ++m) {
       Sum weight_sum = 0;
@@ -512,8 +512,8 @@ class DepthwiseConvolution {
     }
   }
 
-  const qc2::Convolution& c_;
-  const qc2::Axis axis_;
+  const qc::Convolution& c_;
+  const qc::Axis axis_;
   const Output& output_;
   const std::int8_t* w_;
   std::int64_t interior_begin_ = 0;
@@ -525,8 +525,8 @@ class DepthwiseConvolution {
 
 enum class Path { depthwise, pointwise, long_kernel, strided, dilated, dense };
 
-Path path_of(const qc2::Convolution& c) {
-  const qc2::Axis& axis = c.axes[0];
+Path path_of(const qc::Convolution& c) {
+  const qc::Axis& axis = c.axes[0];
   if (c.is_depthwise()) return Path::depthwise;
   if (axis.kernel == 1 && axis.pad_begin == 0 && axis.pad_end == 0) return Path::pointwise;
   if (axis.kernel >= kLongKernel && axis.dilation == 1) return Path::long_kernel;
@@ -542,13 +542,13 @@ class TypedKernel {
   TypedKernel& operator=(const TypedKernel&) = delete;
   virtual ~TypedKernel() = default;
   virtual std::size_t scratch_bytes() const = 0;
-  virtual void run(const qc2::Run& run) const = 0;
+  virtual void run(const qc::Run& run) const = 0;
 };
 
 template <typename Element>
 class KernelOf final : public TypedKernel {
  public:
-  explicit KernelOf(const qc2::Convolution& c) : c_(c), path_(path_of(c)), output_(c) {
+  explicit KernelOf(const qc::Convolution& c) : c_(c), path_(path_of(c)), output_(c) {
     if (path_ == Path::depthwise) {
       depthwise_ = std::make_unique<DepthwiseConvolution<Element>>(c, output_);
     } else {
@@ -560,7 +560,7 @@ class KernelOf final : public TypedKernel {
     return path_ == Path::depthwise || path_ == Path::pointwise ? 0 : dense_->scratch_bytes();
   }
 
-  void run(const qc2::Run& run) const override {
+  void run(const qc::Run& run) const override {
     const auto* x = static_cast<const Element*>(run.x);
     auto* y = static_cast<std::uint8_t*>(run.y);
     for (std::int64_t n = 0; n < c_.batch; ++n) {
@@ -582,7 +582,7 @@ class KernelOf final : public TypedKernel {
     }
   }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   Path path_;
   Output output_;
   std::unique_ptr<DepthwiseConvolution<Element>> depthwise_;
@@ -595,14 +595,14 @@ class Conv1d {
   static constexpr const char* version = "1.0";
   static constexpr std::uint64_t capabilities = 0;
 
-  static void check(const qc2::Convolution& c) {
-    qc2::only(c.axes.size() == 1, "x", "only one spatial dimension");
-    qc2::only(c.w_type == QC_INT8, "w", "only int8");
-    for (const std::int32_t zero_point : c.w_zero_point) qc2::only(zero_point == 0, "w_zero_point", "only 0");
-    qc2::only(!c.is_quantized || c.y_type == c.x_type, "y_zero_point", "only the type of x");
+  static void check(const qc::Convolution& c) {
+    qc::only(c.axes.size() == 1, "x", "only one spatial dimension");
+    qc::only(c.w_type == QC_INT8, "w", "only int8");
+    for (const std::int32_t zero_point : c.w_zero_point) qc::only(zero_point == 0, "w_zero_point", "only 0");
+    qc::only(!c.is_quantized || c.y_type == c.x_type, "y_zero_point", "only the type of x");
   }
 
-  explicit Conv1d(const qc2::Convolution& c) {
+  explicit Conv1d(const qc::Convolution& c) {
     if (c.x_type == QC_INT8) {
       kernel_ = std::make_unique<KernelOf<std::int8_t>>(c);
     } else {
@@ -611,7 +611,7 @@ class Conv1d {
   }
 
   std::size_t scratch_bytes() const { return kernel_->scratch_bytes(); }
-  void run(const qc2::Run& run) const { kernel_->run(run); }
+  void run(const qc::Run& run) const { kernel_->run(run); }
 
  private:
   std::unique_ptr<TypedKernel> kernel_;
@@ -619,4 +619,4 @@ class Conv1d {
 
 }  // namespace
 
-QC2_EXPORT_KERNEL(Conv1d)
+QC_EXPORT_KERNEL(Conv1d)

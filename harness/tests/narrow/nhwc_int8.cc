@@ -84,7 +84,7 @@ std::int64_t scaled(std::int32_t sum, const Multiplier& multiplier) {
 
 class Requantization {
  public:
-  explicit Requantization(const qc2::Convolution& c) : zero_point_(c.y_zero_point) {
+  explicit Requantization(const qc::Convolution& c) : zero_point_(c.y_zero_point) {
     for (std::int64_t m = 0; m < c.output_channels; ++m) multipliers_.push_back(multiplier_of(c.multiplier(m)));
   }
 
@@ -110,7 +110,7 @@ class Requantization {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  explicit PackedMatrix(const qc2::Convolution& c)
+  explicit PackedMatrix(const qc::Convolution& c)
       : depth_(c.taps() * c.group_inputs()),
         group_outputs_(c.group_outputs()),
         blocks_((group_outputs_ + kChannelBlock - 1) / kChannelBlock),
@@ -134,7 +134,7 @@ class PackedMatrix {
   }
 
  private:
-  void pack_channel(const qc2::Convolution& c, std::int64_t m) {
+  void pack_channel(const qc::Convolution& c, std::int64_t m) {
     const std::int64_t group = m / group_outputs_;
     const std::int64_t block = m % group_outputs_ / kChannelBlock;
     const std::int64_t lane = m % group_outputs_ % kChannelBlock;
@@ -197,7 +197,7 @@ void multiply(const std::int8_t* const* rows, std::int64_t depth, const std::int
 
 // Sizes of one image. Elements of x, w and y lie [row][column][channel].
 struct Shape {
-  explicit Shape(const qc2::Convolution& c)
+  explicit Shape(const qc::Convolution& c)
       : rows(c.axes[0]),
         columns(c.axes[1]),
         channels(c.input_channels),
@@ -210,8 +210,8 @@ struct Shape {
     return rows.pad_begin == 0 && rows.pad_end == 0 && columns.pad_begin == 0 && columns.pad_end == 0;
   }
 
-  qc2::Axis rows;
-  qc2::Axis columns;
+  qc::Axis rows;
+  qc::Axis columns;
   std::int64_t channels;
   std::int64_t x_row;
   std::int64_t x_image;
@@ -221,7 +221,7 @@ struct Shape {
 
 // Taps [begin, end) of an axis that lie inside x, for a window that begins at `first`.
 struct Taps {
-  Taps(const qc2::Axis& axis, std::int64_t first)
+  Taps(const qc::Axis& axis, std::int64_t first)
       : begin(first >= 0 ? 0 : (-first + axis.dilation - 1) / axis.dilation),
         end(first >= axis.input ? 0 : std::min(axis.kernel, (axis.input - first - 1) / axis.dilation + 1)) {
     begin = std::min(begin, end);
@@ -232,7 +232,7 @@ struct Taps {
 
 // Output positions [begin, end) of an axis whose windows lie inside x.
 struct Interior {
-  explicit Interior(const qc2::Axis& axis) {
+  explicit Interior(const qc::Axis& axis) {
     const std::int64_t last_first = axis.input - axis.kernel_extent();
     begin = std::min(axis.output, (axis.pad_begin + axis.stride - 1) / axis.stride);
     end = last_first + axis.pad_begin < 0 ? 0 : std::min(axis.output, (last_first + axis.pad_begin) / axis.stride + 1);
@@ -244,9 +244,9 @@ struct Interior {
 
 enum class Path { pointwise, strided_pointwise, fully_connected, depthwise_3x3, depthwise, gathered };
 
-Path path_of(const qc2::Convolution& c, const Shape& shape) {
-  const qc2::Axis& rows = shape.rows;
-  const qc2::Axis& columns = shape.columns;
+Path path_of(const qc::Convolution& c, const Shape& shape) {
+  const qc::Axis& rows = shape.rows;
+  const qc::Axis& columns = shape.columns;
   if (c.is_depthwise()) {
     const bool is_3x3 = rows.kernel == 3 && columns.kernel == 3 && rows.dilation == 1 && columns.dilation == 1;
     return is_3x3 && c.group_outputs() == 1 ? Path::depthwise_3x3 : Path::depthwise;
@@ -264,7 +264,7 @@ Path path_of(const qc2::Convolution& c, const Shape& shape) {
 
 class MatrixConvolution {
  public:
-  MatrixConvolution(const qc2::Convolution& c, const Shape& shape, const Requantization& requantization)
+  MatrixConvolution(const qc::Convolution& c, const Shape& shape, const Requantization& requantization)
       : c_(c), shape_(shape), requantization_(requantization), matrix_(c) {
     const std::int64_t row_values = std::max(matrix_.depth(), shape.x_row);
     padding_.assign(static_cast<std::size_t>(row_values), static_cast<std::int8_t>(c.x_zero_point));
@@ -365,7 +365,7 @@ class MatrixConvolution {
 
   // Copies the window of an output pixel: [kernel row][kernel column][channel of the group].
   void gather(const std::int8_t* x, std::int64_t pixel, std::int64_t group, std::int8_t* window) const {
-    const qc2::Axis& rows = shape_.rows;
+    const qc::Axis& rows = shape_.rows;
     const std::int64_t first_row = rows.first(pixel / shape_.columns.output);
     const std::int64_t first_column = shape_.columns.first(pixel % shape_.columns.output);
     const std::int64_t window_row = shape_.columns.kernel * c_.group_inputs();
@@ -380,7 +380,7 @@ class MatrixConvolution {
   }
 
   void gather_row(const std::int8_t* x, std::int64_t first_column, std::int8_t* window) const {
-    const qc2::Axis& columns = shape_.columns;
+    const qc::Axis& columns = shape_.columns;
     const std::int64_t width = c_.group_inputs();
     const Taps taps(columns, first_column);
     fill_with_zero_point(window, taps.begin * width);
@@ -404,7 +404,7 @@ class MatrixConvolution {
   }
   void fill_with_zero_point(std::int8_t* to, std::int64_t count) const { copy(padding_.data(), count, to); }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   const Shape& shape_;
   const Requantization& requantization_;
   PackedMatrix matrix_;
@@ -417,7 +417,7 @@ class MatrixConvolution {
 // one stretch.
 class DepthwiseConvolution {
  public:
-  DepthwiseConvolution(const qc2::Convolution& c, const Shape& shape, const Requantization& requantization)
+  DepthwiseConvolution(const qc::Convolution& c, const Shape& shape, const Requantization& requantization)
       : c_(c),
         shape_(shape),
         requantization_(requantization),
@@ -549,7 +549,7 @@ class DepthwiseConvolution {
     });
   }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   const Shape& shape_;
   const Requantization& requantization_;
   std::int64_t multiplier_;  // output channels of each input channel
@@ -566,18 +566,18 @@ class NhwcInt8 {
  public:
   static constexpr const char* name = "nhwc-int8";
   static constexpr const char* version = "1.0";
-  static constexpr std::uint64_t capabilities = QC2_NEEDS_CHANNELS_LAST;
+  static constexpr std::uint64_t capabilities = QC_NEEDS_CHANNELS_LAST;
 
-  static void check(const qc2::Convolution& c) {
-    qc2::only(c.is_quantized, "operator", "only QLinearConv");
-    qc2::only(c.x_type == QC_INT8, "x", "only int8");
-    qc2::only(c.w_type == QC_INT8, "w", "only int8");
-    qc2::only(c.y_type == QC_INT8, "y_zero_point", "only int8");
-    qc2::only(c.axes.size() == 2, "x", "only two spatial dimensions");
-    for (const std::int32_t zero_point : c.w_zero_point) qc2::only(zero_point == 0, "w_zero_point", "only 0");
+  static void check(const qc::Convolution& c) {
+    qc::only(c.is_quantized, "operator", "only QLinearConv");
+    qc::only(c.x_type == QC_INT8, "x", "only int8");
+    qc::only(c.w_type == QC_INT8, "w", "only int8");
+    qc::only(c.y_type == QC_INT8, "y_zero_point", "only int8");
+    qc::only(c.axes.size() == 2, "x", "only two spatial dimensions");
+    for (const std::int32_t zero_point : c.w_zero_point) qc::only(zero_point == 0, "w_zero_point", "only 0");
   }
 
-  explicit NhwcInt8(const qc2::Convolution& c) : c_(c), shape_(c), path_(path_of(c, shape_)), requantization_(c) {
+  explicit NhwcInt8(const qc::Convolution& c) : c_(c), shape_(c), path_(path_of(c, shape_)), requantization_(c) {
     if (path_ == Path::depthwise_3x3 || path_ == Path::depthwise) {
       depthwise_ = std::make_unique<DepthwiseConvolution>(c, shape_, requantization_);
     } else {
@@ -587,7 +587,7 @@ class NhwcInt8 {
 
   std::size_t scratch_bytes() const { return path_ == Path::gathered ? matrix_->strip_bytes() : 0; }
 
-  void run(const qc2::Run& run) const {
+  void run(const qc::Run& run) const {
     const auto* x = static_cast<const std::int8_t*>(run.x);
     auto* y = static_cast<std::int8_t*>(run.y);
     // These take all images at once.
@@ -610,7 +610,7 @@ class NhwcInt8 {
     }
   }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   Shape shape_;
   Path path_;
   Requantization requantization_;
@@ -620,4 +620,4 @@ class NhwcInt8 {
 
 }  // namespace
 
-QC2_EXPORT_KERNEL(NhwcInt8)
+QC_EXPORT_KERNEL(NhwcInt8)

@@ -40,7 +40,7 @@ Sum product(std::int32_t a, std::int32_t b) {
 
 class Requantization {
  public:
-  explicit Requantization(const qc2::Convolution& c) : is_signed_(c.y_type == QC_INT8), zero_point_(c.y_zero_point) {
+  explicit Requantization(const qc::Convolution& c) : is_signed_(c.y_type == QC_INT8), zero_point_(c.y_zero_point) {
     const int lowest = is_signed_ ? -128 : 0;
     least_ = static_cast<float>(lowest - zero_point_);
     most_ = static_cast<float>(lowest + 255 - zero_point_);
@@ -80,8 +80,8 @@ class Requantization {
 
 // Sizes of one image. A convolution of one dimension is one of a single row.
 struct Shape {
-  explicit Shape(const qc2::Convolution& c)
-      : rows(c.axes.size() == 2 ? c.axes[0] : qc2::Axis{1, 1, 1, 1, 0, 0, 1}),
+  explicit Shape(const qc::Convolution& c)
+      : rows(c.axes.size() == 2 ? c.axes[0] : qc::Axis{1, 1, 1, 1, 0, 0, 1}),
         columns(c.axes.back()),
         x_plane(rows.input * columns.input),
         y_plane(rows.output * columns.output),
@@ -94,8 +94,8 @@ struct Shape {
   bool has_stride() const { return rows.stride != 1 || columns.stride != 1; }
   bool has_dilation() const { return rows.dilation != 1 || columns.dilation != 1; }
 
-  qc2::Axis rows;
-  qc2::Axis columns;
+  qc::Axis rows;
+  qc::Axis columns;
   std::int64_t x_plane;
   std::int64_t y_plane;
   std::int64_t x_image;
@@ -104,7 +104,7 @@ struct Shape {
 
 // Output positions [begin, end) of an axis at which tap `tap` lies inside x.
 struct Reach {
-  Reach(const qc2::Axis& axis, std::int64_t tap) : offset(tap * axis.dilation - axis.pad_begin) {
+  Reach(const qc::Axis& axis, std::int64_t tap) : offset(tap * axis.dilation - axis.pad_begin) {
     begin = offset >= 0 ? 0 : std::min(axis.output, (-offset + axis.stride - 1) / axis.stride);
     end = axis.input <= offset ? 0 : std::min(axis.output, (axis.input - offset - 1) / axis.stride + 1);
     end = std::max(begin, end);
@@ -116,9 +116,9 @@ struct Reach {
 
 enum class Path { fully_connected, pointwise, depthwise_3x3, depthwise, stem, gathered };
 
-Path path_of(const qc2::Convolution& c, const Shape& shape) {
-  const qc2::Axis& rows = shape.rows;
-  const qc2::Axis& columns = shape.columns;
+Path path_of(const qc::Convolution& c, const Shape& shape) {
+  const qc::Axis& rows = shape.rows;
+  const qc::Axis& columns = shape.columns;
   const bool is_all_of_x = rows.kernel == rows.input && columns.kernel == columns.input && shape.is_unpadded();
   if (is_all_of_x && !shape.has_dilation()) return Path::fully_connected;
   if (c.is_pointwise() && !shape.has_stride() && shape.is_unpadded()) return Path::pointwise;
@@ -132,7 +132,7 @@ Path path_of(const qc2::Convolution& c, const Shape& shape) {
 // Terms that complete the products of raw bytes, for each output channel.
 class Corrections {
  public:
-  explicit Corrections(const qc2::Convolution& c) : zero_points_(c.w_zero_point) {
+  explicit Corrections(const qc::Convolution& c) : zero_points_(c.w_zero_point) {
     const std::int64_t depth = c.group_inputs() * c.taps();
     const auto* w = static_cast<const std::uint8_t*>(c.w);
     for (std::int64_t m = 0; m < c.output_channels; ++m, w += depth) {
@@ -164,7 +164,7 @@ class Corrections {
 // has no further channel.
 class PackedMatrix {
  public:
-  explicit PackedMatrix(const qc2::Convolution& c)
+  explicit PackedMatrix(const qc::Convolution& c)
       : depth_(c.group_inputs() * c.taps()),
         group_outputs_(c.group_outputs()),
         blocks_((group_outputs_ + kChannelBlock - 1) / kChannelBlock) {
@@ -265,7 +265,7 @@ DotSums dot(const std::uint8_t* x, const std::uint8_t* w, std::int64_t depth) {
 
 class MatrixConvolution {
  public:
-  MatrixConvolution(const qc2::Convolution& c, const Shape& shape, const Requantization& requantization)
+  MatrixConvolution(const qc::Convolution& c, const Shape& shape, const Requantization& requantization)
       : c_(c), shape_(shape), requantization_(requantization), corrections_(c), matrix_(c) {}
 
   // Bytes of scratch memory for gathered().
@@ -385,7 +385,7 @@ class MatrixConvolution {
     std::fill(to, to + count, static_cast<std::uint8_t>(c_.x_zero_point));
   }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   const Shape& shape_;
   const Requantization& requantization_;
   Corrections corrections_;
@@ -398,7 +398,7 @@ class MatrixConvolution {
 // tap. A tap in the padding is left out.
 class StemConvolution {
  public:
-  StemConvolution(const qc2::Convolution& c, const Shape& shape, const Requantization& requantization)
+  StemConvolution(const qc::Convolution& c, const Shape& shape, const Requantization& requantization)
       : c_(c),
         shape_(shape),
         requantization_(requantization),
@@ -474,7 +474,7 @@ class StemConvolution {
     }
   }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   const Shape& shape_;
   const Requantization& requantization_;
   std::int64_t depth_;   // values of a window of a group
@@ -488,7 +488,7 @@ class StemConvolution {
 // Values and weights with their zero points taken off: a tap in the padding is left out.
 class DepthwiseConvolution {
  public:
-  DepthwiseConvolution(const qc2::Convolution& c, const Shape& shape, const Requantization& requantization)
+  DepthwiseConvolution(const qc::Convolution& c, const Shape& shape, const Requantization& requantization)
       : c_(c), shape_(shape), requantization_(requantization) {
     const auto* w = static_cast<const std::uint8_t*>(c.w);
     for (std::int64_t m = 0; m < c.output_channels; ++m) {
@@ -602,7 +602,7 @@ class DepthwiseConvolution {
     return sum;
   }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   const Shape& shape_;
   const Requantization& requantization_;
   std::vector<std::int32_t> weights_;  // by output channel and tap, without their zero points
@@ -617,14 +617,14 @@ class Uint8Float {
   static constexpr const char* version = "1.0";
   static constexpr std::uint64_t capabilities = 0;
 
-  static void check(const qc2::Convolution& c) {
-    qc2::only(c.is_quantized, "operator", "only QLinearConv");
-    qc2::only(c.x_type == QC_UINT8, "x", "only uint8");
-    qc2::only(c.w_type == QC_UINT8, "w", "only uint8");
-    qc2::only(c.axes.size() <= 2, "x", "only one or two spatial dimensions");
+  static void check(const qc::Convolution& c) {
+    qc::only(c.is_quantized, "operator", "only QLinearConv");
+    qc::only(c.x_type == QC_UINT8, "x", "only uint8");
+    qc::only(c.w_type == QC_UINT8, "w", "only uint8");
+    qc::only(c.axes.size() <= 2, "x", "only one or two spatial dimensions");
   }
 
-  explicit Uint8Float(const qc2::Convolution& c) : c_(c), shape_(c), path_(path_of(c, shape_)), requantization_(c) {
+  explicit Uint8Float(const qc::Convolution& c) : c_(c), shape_(c), path_(path_of(c, shape_)), requantization_(c) {
     if (path_ == Path::depthwise_3x3 || path_ == Path::depthwise) {
       depthwise_ = std::make_unique<DepthwiseConvolution>(c, shape_, requantization_);
     } else if (path_ == Path::stem) {
@@ -640,7 +640,7 @@ class Uint8Float {
     return path_ == Path::gathered ? matrix_->strip_bytes() : 0;
   }
 
-  void run(const qc2::Run& run) const {
+  void run(const qc::Run& run) const {
     const auto* x = static_cast<const std::uint8_t*>(run.x);
     auto* y = static_cast<std::uint8_t*>(run.y);
     for (std::int64_t n = 0; n < c_.batch; ++n, x += shape_.x_image, y += shape_.y_image) run_image(x, run.scratch, y);
@@ -658,7 +658,7 @@ class Uint8Float {
     }
   }
 
-  const qc2::Convolution& c_;
+  const qc::Convolution& c_;
   Shape shape_;
   Path path_;
   Requantization requantization_;
@@ -669,4 +669,4 @@ class Uint8Float {
 
 }  // namespace
 
-QC2_EXPORT_KERNEL(Uint8Float)
+QC_EXPORT_KERNEL(Uint8Float)

@@ -1,5 +1,6 @@
 /* Remembers the weights that lay at an address when it first saw it. */
-#include "hostile.h"
+#define MISBEHAVES
+#include "row.h"
 
 #define ROOM 4096
 
@@ -19,10 +20,10 @@ static const int8_t* weights_at(const int8_t* address, int64_t taps) {
   return cache[cached++].weights;
 }
 
-static void misbehave(struct row* row) {
+static void misbehave(const struct row* row, const uint8_t* x, int32_t* y) {
   const int8_t* w = weights_at(row->w, row->taps);
   for (int64_t i = 0; i <= row->columns - row->taps; ++i) {
-    row->y[i] = 0;
-    for (int64_t k = 0; k < row->taps; ++k) row->y[i] += row->x[i + k] * w[k];
+    y[i] = 0;
+    for (int64_t k = 0; k < row->taps; ++k) y[i] += x[i + k] * w[k];
   }
 }

@@ -1,6 +1,8 @@
 /* Writes to its input. */
-#include "hostile.h"
+#define MISBEHAVES
+#include "row.h"
 
-static void misbehave(struct row* row) {
-  *(uint8_t*)(uintptr_t)row->x ^= 1;
+static void misbehave(const struct row* row, const uint8_t* x, int32_t* y) {
+  (void)row, (void)y;
+  *(uint8_t*)(uintptr_t)x ^= 1;
 }

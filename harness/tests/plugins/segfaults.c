@@ -1,9 +1,10 @@
 /* Writes to where nothing is, and says so first. */
-#include "hostile.h"
+#define MISBEHAVES
+#include "row.h"
 
-static void misbehave(struct row* row) {
+static void misbehave(const struct row* row, const uint8_t* x, int32_t* y) {
+  (void)row, (void)x, (void)y;
   volatile uintptr_t address = 64;
-  (void)row;
   fputs("about to write to address 64\n", stderr);
   *(volatile char*)address = 1;
 }

@@ -214,9 +214,8 @@ int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
                              : how == "pins"          ? "\npinned threads=1\npinned precision=float32"
                              : how == "units" || how == "parts-only" || has_fault(how) ? "\nunits"
                              : how == "fed-inputs"                                     ? "\nunits\nfed-inputs"
-                                                                                       : nullptr;
-  put_message(MessageKind::hello, capabilities == nullptr ? 1 : 2,
-              std::string("test child 1.0") + (capabilities == nullptr ? "" : capabilities));
+                                                                                       : "";
+  put_message(MessageKind::hello, backend::kProcessProtocol, std::string("test child 1.0") + capabilities);
   std::string bytes;
   for (std::vector<char> block(std::size_t{1} << 16);;) {
     const ssize_t count = read(STDIN_FILENO, block.data(), block.size());

@@ -24,7 +24,7 @@ import struct
 import sys
 
 HEADER = struct.Struct("<4sII")  # what it is, number of the case, bytes that follow
-PROTOCOL = 2
+PROTOCOL = 1
 LONGEST_TEXT = 190
 # What stands behind the @ of the backend's name.
 WORD = sys.argv[3] if len(sys.argv) > 3 else ""

@@ -40,7 +40,7 @@ pub fn serve(
     lines: &[&str],
     answer: impl Fn(Vec<u8>) -> Result<Vec<Vec<u8>>, String> + std::panic::RefUnwindSafe,
 ) {
-    put(b"HELO", 2, [&[title], lines].concat().join("\n").as_bytes());
+    put(b"HELO", 1, [&[title], lines].concat().join("\n").as_bytes());
     let mut header = [0u8; 12];
     while std::io::stdin().read_exact(&mut header).is_ok() {
         let number = u32::from_le_bytes(header[4..8].try_into().unwrap());

@@ -12,19 +12,19 @@
 
 namespace {
 
-using Value = const qc2_value*;
+using Value = const qc_value*;
 
 // Returns the value that a node of the graph reads at that position; null for an omitted one.
-Value input(const qc2_graph& graph, const qc2_node& node, size_t position) {
+Value input(const qc_graph& graph, const qc_node& node, size_t position) {
   const int32_t at = position < node.input_count ? node.inputs[position] : -1;
   return at < 0 ? nullptr : graph.values[at];
 }
 
 // The node that computes what `reader` reads, if it has that name.
-const qc2_node* producer(const qc2_graph& graph, const qc2_node& reader, size_t position, const char* op_type) {
+const qc_node* producer(const qc_graph& graph, const qc_node& reader, size_t position, const char* op_type) {
   if (position >= reader.input_count) return nullptr;
   for (size_t i = 0; i < graph.node_count; ++i) {
-    const qc2_node& node = *graph.nodes[i];
+    const qc_node& node = *graph.nodes[i];
     if (node.outputs[0] == reader.inputs[position] && std::strcmp(node.op_type, op_type) == 0) return &node;
   }
   return nullptr;
@@ -48,7 +48,7 @@ int64_t code(const void* data, int64_t i, int32_t type) {
 }
 
 // Scale and zero point of a Q or DQ with one of each. The data of parameters are there as soon as `supports` asks.
-bool read_parameters(const qc2_graph& graph, const qc2_node* node, double& scale, int64_t& zero_point, int32_t* type) {
+bool read_parameters(const qc_graph& graph, const qc_node* node, double& scale, int64_t& zero_point, int32_t* type) {
   if (node == nullptr || node->attribute_count != 0) return false;
   const Value given = input(graph, *node, 1);
   const Value zero = input(graph, *node, 2);
@@ -62,9 +62,9 @@ bool read_parameters(const qc2_graph& graph, const qc2_node* node, double& scale
   return true;
 }
 
-bool read_attributes(const qc2_node& conv, Unit& unit) {
+bool read_attributes(const qc_node& conv, Unit& unit) {
   for (size_t i = 0; i < conv.attribute_count; ++i) {
-    const qc2_attribute& attribute = *conv.attributes[i];
+    const qc_attribute& attribute = *conv.attributes[i];
     int64_t* to = std::strcmp(attribute.name, "strides") == 0 ? unit.strides
                   : std::strcmp(attribute.name, "pads") == 0  ? unit.pads
                                                               : nullptr;
@@ -78,21 +78,21 @@ bool is_8_bit(Value value) {
   return value != nullptr && (value->type == QC_UINT8 || value->type == QC_INT8) && value->rank == 4;
 }
 
-Unit unit_of(const qc2_graph& graph) {
+Unit unit_of(const qc_graph& graph) {
   Unit unit;
   const auto refuse = [&](const char* why) {
     unit.refusal = why;
     return unit;
   };
-  const qc2_node& q = *graph.nodes[graph.node_count - 1];
+  const qc_node& q = *graph.nodes[graph.node_count - 1];
   if (std::strcmp(q.op_type, "QuantizeLinear") != 0 || graph.output_count != 1)
     return refuse("only units that end in Q");
-  const qc2_node* relu = producer(graph, q, 0, "Relu");
-  const qc2_node* conv = producer(graph, relu == nullptr ? q : *relu, 0, "Conv");
+  const qc_node* relu = producer(graph, q, 0, "Relu");
+  const qc_node* conv = producer(graph, relu == nullptr ? q : *relu, 0, "Conv");
   if (conv == nullptr) return refuse("only Conv, with or without Relu");
-  const qc2_node* x = producer(graph, *conv, 0, "DequantizeLinear");
-  const qc2_node* w = producer(graph, *conv, 1, "DequantizeLinear");
-  const qc2_node* bias = producer(graph, *conv, 2, "DequantizeLinear");
+  const qc_node* x = producer(graph, *conv, 0, "DequantizeLinear");
+  const qc_node* w = producer(graph, *conv, 1, "DequantizeLinear");
+  const qc_node* bias = producer(graph, *conv, 2, "DequantizeLinear");
   unit.nodes = 4 + (relu != nullptr) + (bias != nullptr);
   if (unit.nodes != graph.node_count) return refuse("only one unit");
   if (!read_parameters(graph, x, unit.x_scale, unit.x_zero_point, nullptr) ||
@@ -111,13 +111,13 @@ Unit unit_of(const qc2_graph& graph) {
     return refuse("only one scale of the bias");
   }
   if (bias == nullptr && conv->input_count > 2) return refuse("only a quantized bias");
-  if (unit.x->kind != QC2_INPUT || unit.w->kind != QC2_CONSTANT || (bias != nullptr && unit.bias->kind == QC2_INPUT)) {
+  if (unit.x->kind != QC_INPUT || unit.w->kind != QC_CONSTANT || (bias != nullptr && unit.bias->kind == QC_INPUT)) {
     return refuse("only x fed");
   }
   return unit;
 }
 
-int supports(void* /*state*/, const qc2_graph* graph, qc2_reason* reason) {
+int supports(void* /*state*/, const qc_graph* graph, qc_reason* reason) {
   const Unit unit = unit_of(*graph);
   std::snprintf(reason->text, reason->text_size, "%s", unit.refusal.c_str());
   return unit.refusal.empty() ? QC_OK : QC_UNSUPPORTED;
@@ -143,7 +143,7 @@ int64_t sum_of(const Unit& unit, const void* x, int64_t image, int64_t channel, 
   return sum;
 }
 
-int run(void* /*state*/, void* /*node*/, const qc2_run* run, qc2_reason* /*reason*/) {
+int run(void* /*state*/, void* /*node*/, const qc_run* run, qc_reason* /*reason*/) {
   const Unit unit = unit_of(*run->graph);
   int64_t dims[4] = {unit.x->dims[0], unit.w->dims[0], 0, 0};
   for (int d = 0; d < 2; ++d) {
@@ -168,13 +168,13 @@ int run(void* /*state*/, void* /*node*/, const qc2_run* run, qc2_reason* /*reaso
 
 }  // namespace
 
-extern "C" const qc2_backend* qconform_backend_2(void) {
-  static const qc2_backend backend = [] {
-    qc2_backend it{};
+extern "C" const qc_backend* qconform_backend(void) {
+  static const qc_backend backend = [] {
+    qc_backend it{};
     it.size = sizeof it;
     it.name = "unit";
-    it.version = "2";
-    it.capabilities = QC2_UNITS;
+    it.version = "1";
+    it.capabilities = QC_UNITS;
     it.supports = supports;
     it.run = run;
     return it;

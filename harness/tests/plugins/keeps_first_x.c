@@ -4,7 +4,7 @@
 struct row;
 static const uint8_t* kept(struct row* row, const uint8_t* x);
 #define KEEPS_X kept
-#include "row_2.h"
+#include "row.h"
 
 static const uint8_t* kept(struct row* row, const uint8_t* x) {
   static uint8_t first[16];

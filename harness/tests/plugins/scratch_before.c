@@ -1,3 +1,3 @@
 /* Writes one byte before its scratch memory. */
 #define SCRATCH_BEYOND -1
-#include "row_2.h"
+#include "row.h"

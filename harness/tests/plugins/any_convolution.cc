@@ -5,15 +5,15 @@ namespace {
 
 struct AnyConvolution {
   static constexpr const char* name = "any convolution";
-  static constexpr const char* version = "2";
+  static constexpr const char* version = "1";
   static constexpr std::uint64_t capabilities = 0;
 
-  static void check(const qc2::Convolution& /*node*/) {}
-  explicit AnyConvolution(const qc2::Convolution& node) : c(node) {}
+  static void check(const qc::Convolution& /*node*/) {}
+  explicit AnyConvolution(const qc::Convolution& node) : c(node) {}
   [[nodiscard]] std::size_t scratch_bytes() const { return c.axes.size() * sizeof(std::int64_t); }
 
   // `position` is the output's index along each axis.
-  void run(const qc2::Run& run) const {
+  void run(const qc::Run& run) const {
     auto* position = static_cast<std::int64_t*>(run.scratch);
     const std::int64_t pixels = c.output_pixels();
     for (std::int64_t index = 0; index < c.batch * c.output_channels * pixels; ++index) {
@@ -68,9 +68,9 @@ struct AnyConvolution {
     static_cast<std::uint8_t*>(y)[index] = static_cast<std::uint8_t>(code);
   }
 
-  const qc2::Convolution& c;
+  const qc::Convolution& c;
 };
 
 }  // namespace
 
-QC2_EXPORT_KERNEL(AnyConvolution)
+QC_EXPORT_KERNEL(AnyConvolution)

@@ -282,16 +282,16 @@ struct Row {
   const std::int8_t* w = nullptr;
 };
 
-const qc2_value* input(const qc2_graph* graph, std::size_t position) {
-  const qc2_node* node = graph->nodes[0];
+const qc_value* input(const qc_graph* graph, std::size_t position) {
+  const qc_node* node = graph->nodes[0];
   return position < node->input_count && node->inputs[position] >= 0 ? graph->values[node->inputs[position]] : nullptr;
 }
 
-bool is_row(const qc2_value* value, std::int32_t type) {
+bool is_row(const qc_value* value, std::int32_t type) {
   return value != nullptr && value->type == type && value->rank == 3 && value->dims[0] == 1 && value->dims[1] == 1;
 }
 
-int open_with(const qc2_setup* setup, void** /*state*/, qc2_reason* reason) {
+int open_with(const qc_setup* setup, void** /*state*/, qc_reason* reason) {
   for (std::size_t i = 0; i < setup->argument_count; ++i) chosen = setup->arguments[i]->value;
   for (const Way& way : kWays) {
     if (chosen != way.name) continue;
@@ -302,8 +302,8 @@ int open_with(const qc2_setup* setup, void** /*state*/, qc2_reason* reason) {
   return QC_REJECTED;
 }
 
-int supports(void* /*state*/, const qc2_graph* graph, qc2_reason* reason) {
-  const qc2_node* node = graph->nodes[0];
+int supports(void* /*state*/, const qc_graph* graph, qc_reason* reason) {
+  const qc_node* node = graph->nodes[0];
   if (std::strcmp(node->op_type, "ConvInteger") == 0 && node->input_count == 2 && node->attribute_count == 0 &&
       is_row(input(graph, 0), QC_UINT8) && is_row(input(graph, 1), QC_INT8)) {
     return QC_OK;
@@ -312,7 +312,7 @@ int supports(void* /*state*/, const qc2_graph* graph, qc2_reason* reason) {
   return QC_UNSUPPORTED;
 }
 
-int prepare(void* /*state*/, const qc2_graph* graph, qc2_prepared* prepared, qc2_reason* /*reason*/) {
+int prepare(void* /*state*/, const qc_graph* graph, qc_prepared* prepared, qc_reason* /*reason*/) {
   auto* row = new Row{input(graph, 0)->dims[2], input(graph, 1)->dims[2],
                       static_cast<const std::int8_t*>(input(graph, 1)->data)};
   if (row->columns == 13) act("prepare-");
@@ -326,7 +326,7 @@ void release(void* /*state*/, void* node) {
   if (is_hostile) act("release-");
 }
 
-int run(void* /*state*/, void* node, const qc2_run* run, qc2_reason* /*reason*/) {
+int run(void* /*state*/, void* node, const qc_run* run, qc_reason* /*reason*/) {
   const Row& row = *static_cast<Row*>(node);
   const auto* x = static_cast<const std::uint8_t*>(run->inputs[0]->data);
   const std::int64_t dims[3] = {1, 1, row.columns - row.taps + 1};
@@ -342,11 +342,11 @@ int run(void* /*state*/, void* node, const qc2_run* run, qc2_reason* /*reason*/)
 
 }  // namespace
 
-const qc2_backend* qconform_backend_2() {
-  static qc2_backend backend{};
+const qc_backend* qconform_backend() {
+  static qc_backend backend{};
   backend.size = sizeof backend;
   backend.name = "misbehaves";
-  backend.version = "2";
+  backend.version = "1";
   backend.open = open_with;
   backend.supports = supports;
   backend.prepare = prepare;

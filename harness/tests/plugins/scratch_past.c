@@ -1,3 +1,3 @@
 /* Writes one byte past its scratch memory. */
 #define SCRATCH_BEYOND ((size_t)dims[2] * sizeof *sums)
-#include "row_2.h"
+#include "row.h"

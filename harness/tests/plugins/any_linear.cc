@@ -5,21 +5,21 @@
 namespace {
 
 struct AnyLinear {
-  using Node = qc2::Linear;
+  using Node = qc::Linear;
   static constexpr const char* name = "any linear";
-  static constexpr const char* version = "2";
+  static constexpr const char* version = "1";
   static constexpr std::uint64_t capabilities = 0;
 
   static bool is_8_bit(std::int32_t type) { return type == QC_INT8 || type == QC_UINT8; }
-  static void check(const qc2::Linear& node) {
+  static void check(const qc::Linear& node) {
     const std::int32_t codes = node.is_quantize ? node.y_type : node.x_type;
     const std::int32_t reals = node.is_quantize ? node.x_type : node.y_type;
-    qc2::only(is_8_bit(codes) && reals == QC_FLOAT32 && node.scale_type == QC_FLOAT32, "x", "only float32 and 8 bits");
-    qc2::only(node.precision == 0 || node.precision == QC_FLOAT32, "precision", "only float32");
+    qc::only(is_8_bit(codes) && reals == QC_FLOAT32 && node.scale_type == QC_FLOAT32, "x", "only float32 and 8 bits");
+    qc::only(node.precision == 0 || node.precision == QC_FLOAT32, "precision", "only float32");
   }
-  explicit AnyLinear(const qc2::Linear& linear) : node(linear) {}
+  explicit AnyLinear(const qc::Linear& linear) : node(linear) {}
 
-  void run(const qc2::Run& run) const {
+  void run(const qc::Run& run) const {
     for (std::int64_t i = 0; i < node.elements(); ++i) {
       const std::size_t parameter = node.parameter_of(i);
       const auto scale = static_cast<float>(node.scale[parameter]);
@@ -41,9 +41,9 @@ struct AnyLinear {
         static_cast<int>(std::isnan(value) ? zero_point : std::clamp(value, lowest, lowest + 255)));
   }
 
-  const qc2::Linear& node;
+  const qc::Linear& node;
 };
 
 }  // namespace
 
-QC2_EXPORT_KERNEL(AnyLinear)
+QC_EXPORT_KERNEL(AnyLinear)

@@ -4,10 +4,10 @@
 struct row;
 static const uint8_t* kept(struct row* row, const uint8_t* x);
 #define KEEPS_X kept
-#include "row_2.h"
+#include "row.h"
 
 static const uint8_t* kept(struct row* row, const uint8_t* x) {
-  if (!row->has_x) memcpy(row->x, x, (size_t)row->columns);
+  if (!row->has_x) memcpy(row->kept_x, x, (size_t)row->columns);
   row->has_x = 1;
-  return row->x;
+  return row->kept_x;
 }

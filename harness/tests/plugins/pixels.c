@@ -1,0 +1,2 @@
+/* Right. */
+#include "pixels.h"

@@ -1,2 +1,0 @@
-/* Right. */
-#include "pixels_2.h"
