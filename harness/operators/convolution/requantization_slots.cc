@@ -111,32 +111,31 @@ void set_product(Stages& stages, const Expression& expression) {
   stages.set(stage::product, {product_forms().forms[static_cast<std::size_t>(expression.evaluate({}))]});
 }
 
-}  // namespace
+const ExpressionSlot kRequantizationSlots[] = {{"w_scale.index",
+                                                "which w_scale an output channel has",
+                                                {"QLinearConv"},
+                                                "channel",
+                                                Operators::indices,
+                                                kChannelVariables,
+                                                {2, 4, 8},
+                                                set_w_scale_index},
+                                               {"product",
+                                                "the sum times its scales",
+                                                {"QLinearConv"},
+                                                "exact",
+                                                Operators::none,
+                                                product_forms().variables,
+                                                {},
+                                                set_product}};
 
-std::vector<ExpressionSlot> requantization_slots() {
-  return {{"w_scale.index",
-           "which w_scale an output channel has",
-           {"QLinearConv"},
-           "channel",
-           Operators::indices,
-           kChannelVariables,
-           {2, 4, 8},
-           set_w_scale_index},
-          {"product",
-           "the sum times its scales",
-           {"QLinearConv"},
-           "exact",
-           Operators::none,
-           product_forms().variables,
-           {},
-           set_product}};
-}
+}  // namespace
 
 std::span<const ExpressionSlot> convolution_slots() {
   static const std::vector<ExpressionSlot> kSlots = [] {
-    std::vector<ExpressionSlot> all = geometry_slots();
-    for (ExpressionSlot& slot : sum_slots()) all.push_back(slot);
-    for (ExpressionSlot& slot : requantization_slots()) all.push_back(slot);
+    std::vector<ExpressionSlot> all;
+    for (const auto slots : {geometry_slots(), sum_slots(), std::span(kRequantizationSlots)}) {
+      all.insert(all.end(), slots.begin(), slots.end());
+    }
     return all;
   }();
   return kSlots;

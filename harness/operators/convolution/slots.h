@@ -3,16 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "harness/model/defects/expression.h"
 #include "harness/operators/convolution/pipeline.h"
 
 namespace qconform::diagnose {
 
-[[nodiscard]] std::vector<ExpressionSlot> geometry_slots();
-[[nodiscard]] std::vector<ExpressionSlot> sum_slots();
-[[nodiscard]] std::vector<ExpressionSlot> requantization_slots();
+[[nodiscard]] std::span<const ExpressionSlot> geometry_slots();
+[[nodiscard]] std::span<const ExpressionSlot> sum_slots();
 
 /// The context of a slot's own stage.
 template <typename Context>
