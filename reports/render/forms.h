@@ -14,7 +14,7 @@ namespace qconform::report {
 
 /// The documents of a page, as texts; those that are empty are left out.
 struct PageDocuments {
-  std::string_view report;      ///< that to_json() writes, of this version or an older one
+  std::string_view report;      ///< that to_json() writes
   std::string_view bench;       ///< document of `qconform bench`
   std::string_view comparison;  ///< that gate::to_json() writes: the report against a baseline
 };
