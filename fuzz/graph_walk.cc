@@ -290,7 +290,6 @@ std::string GraphWalk::report(std::vector<Case> cases, std::uint64_t seed) {
   WaiverDraft draft;
   Report report{.environment = environment(), .command = {"run"}, .seed = seed, .profile = "conformance"};
   report.overflow = "wrap";
-  report.counting = Report::kCounting;
   const SuiteRunOptions options{.policy = {}, .draft = &draft, .diagnoser = &diagnosis, .results = RowsKept{}};
   if (const auto ran = run_suites(suites, backends, options, report); !ran)
     return "the run ends: " + ran.error().text();

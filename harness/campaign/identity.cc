@@ -8,7 +8,7 @@
 namespace qconform::campaign {
 namespace {
 
-constexpr std::uint64_t kJournalVersion = 5;
+constexpr std::uint64_t kJournalVersion = 1;
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -79,9 +79,9 @@ void describe_journal_version(Archive& archive) {
   describe_field(archive, "version", version, {});
   if (!archive.fills() || !archive.is_sound() || version == kJournalVersion) return;
   archive.refuse_member(
-      "version", fmt::format("this qconform reads journals of version {}, and this one is of {}: {} qconform wrote "
-                             "it. Resume or merge it with that one, or begin anew in another folder",
-                             kJournalVersion, version, version < kJournalVersion ? "an older" : "a newer"));
+      "version", fmt::format("this qconform reads journals of version {}, and this one is of {}: another qconform "
+                             "wrote it. Resume or merge it with that one, or begin anew in another folder",
+                             kJournalVersion, version));
 }
 
 std::string encode_identity(const Identity& identity) {

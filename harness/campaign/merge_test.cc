@@ -1,4 +1,5 @@
 // Findings of blocks add up to the same whoever ran the blocks, however often, and in whichever order.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -199,14 +200,14 @@ TEST(Merge, RefusesAnotherCampaign) {
 
 TEST(Identity, OfAJournalInAnotherFormIsRefusedByName) {
   const std::string key = "version";
-  for (const auto& [version, writer] :
-       {std::pair{'\x01', "an older qconform"}, std::pair{'\x06', "a newer qconform"}}) {
+  for (const char version : {'\x00', '\x02'}) {
     std::string bytes = encode_identity(identity());
     bytes[bytes.find(key) + key.size()] = version;
     const auto read = decode_identity(bytes);
     ASSERT_FALSE(read.has_value());
-    EXPECT_NE(read.error().text().find(writer), std::string::npos) << read.error().text();
-    EXPECT_NE(read.error().text().find("reads journals of version 5"), std::string::npos) << read.error().text();
+    EXPECT_NE(read.error().text().find(fmt::format("reads journals of version 1, and this one is of {:d}", version)),
+              std::string::npos)
+        << read.error().text();
   }
 }
 

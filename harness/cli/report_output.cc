@@ -61,7 +61,6 @@ Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<s
   Report report;
   report.environment = current_environment();
   report.seed = seed;
-  report.counting = Report::kCounting;
   report.profile = policy.profile;
   report.overflow = policy.overflow;
   report.command = std::move(command);

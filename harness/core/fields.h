@@ -20,8 +20,7 @@ namespace qconform {
 /// Whether a member is there.
 enum class Presence : std::uint8_t {
   always,
-  omitted,  ///< left out where the value is as by default
-  late      ///< always written; reports of older releases lack it
+  omitted  ///< left out where the value is as by default
 };
 
 /// How a number is written.
@@ -34,7 +33,7 @@ enum class Form : std::uint8_t {
 };
 
 /// Describes a member beyond its type. Only the schema uses `pattern`, the numbers of items and the `minimum` of 64-bit
-/// integers: a report that an older or a newer qconform wrote is read all the same.
+/// integers: they bound what qconform writes, and it reads what lies outside all the same.
 struct FieldRule {
   const char* doc = "";                          ///< for the schema; may be empty
   Presence presence = Presence::always;          ///< an optional has `omitted`, always

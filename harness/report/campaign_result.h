@@ -93,7 +93,7 @@ struct CampaignTimeline {
   QC_DESCRIBED(
           .doc =
               "What was found, in the order of the blocks: apart from seconds the same whoever ran them, and when. "
-              "Absent in older reports.");
+              "Absent without blocks.");
   QC_FIELD(std::uint64_t, group_blocks, {1}, "group_blocks",
            .doc = "Blocks of a group, a power of two: the smallest at which there are at most 256 groups.",
            .minimum = 1);
@@ -140,7 +140,7 @@ struct CampaignResult {
            .doc = "Where the campaign stood, over time; empty for a merged one.");
   /// Results of a campaign that coverage guides; such a campaign has no blocks.
   QC_FIELD(std::optional<EngineResult>, engine, {}, "engine");
-  /// Has no groups where an older qconform wrote the report.
+  /// Has no groups where there are no blocks.
   QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
 
   /// Whether shards are missing, which may compute what no backend computed here.

@@ -71,10 +71,10 @@ struct OperatorResult {
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, vacuous_reasons, {}, "vacuous_reasons", .def = "counts");
   QC_FIELD(Counts, not_judged_reasons, {}, "not_judged_reasons", .presence = Presence::omitted, .def = "counts");
-  /// By the corner case's id; empty in older reports.
+  /// By the corner case's id.
   QC_FIELD(Counts, corner_cases, {}, "corner_cases",
            .doc = "Cases that the backend computed, right or wrong, by the corner cases that they reach.",
-           .presence = Presence::late, .def = "counts");
+           .def = "counts");
   QC_FIELD(std::uint64_t, exact_ties, {}, "exact_ties",
            .doc = "Elements on a tie between two outputs, in cases that the backend computed.",
            .presence = Presence::omitted);
@@ -353,7 +353,7 @@ struct Diagnosis {
   QC_FIELD(std::uint64_t, examined, {}, "examined",
            .doc =
                "Cases of the finding that were compared with the explanation element by element, or whose wrong "
-               "elements were located: all of them, but in reports of older releases.");
+               "elements were located.");
   std::uint64_t trial_cases = 0;       ///< cases made to test explanations, the first failing one included
   std::uint64_t trial_failing = 0;     ///< failing cases among these
   std::uint64_t trial_reproduced = 0;  ///< cases among these that the best explanation reproduces
@@ -381,8 +381,8 @@ struct RepresentativeCase {
   QC_PART("id", test_case.id);
   std::string summary{};  ///< one line, set where the report was read
   QC_LINE(describe_summary(archive, self.test_case, self.summary));
-  QC_FIELD(std::uint64_t, right_elements, {}, "right_elements", .doc = "Of its output.", .presence = Presence::late);
-  QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements", .presence = Presence::late);
+  QC_FIELD(std::uint64_t, right_elements, {}, "right_elements", .doc = "Of its output.");
+  QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
   QC_FIELD(std::string, file, {}, "file", .doc = "Relative to the report.");  ///< may be empty
   QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");            ///< map of its output
 
@@ -505,11 +505,9 @@ struct Environment {
 
 struct Report {
   static constexpr std::string_view kFormat = "qconform-report";
-  /// Version of the JSON form; it grows when a reader of the older form could be misled.
+  /// Version of the JSON form; it grows when a reader could be misled.
   static constexpr std::uint64_t kVersion = 1;
   static constexpr std::array<std::string_view, 2> kPolicies{"wrap", "permissive"};
-  /// The rule for a pass: 1 also counts a right refusal; 2 counts only a case that was computed right.
-  static constexpr std::uint64_t kCounting = 2;
 
   QC_DESCRIBED();
   QC_LINE(describe_format(archive, Report::kFormat, Report::kVersion));
@@ -528,10 +526,6 @@ struct Report {
                "^(conformance|correctly-rounded|ort-f32|onnx-reference|dml-doc|fixed-point|fixed-point-f32|tflite|"
                "tflite-single-rounding|fused-int8|fused-q31|.*[./].*)$");
   QC_FIELD(std::string, overflow, {}, "overflow", .doc = "Policy for rule C17.", .names = Report::kPolicies);
-  QC_FIELD(
-      std::uint64_t, counting, {1}, "counting",
-      .doc = "What counts as a pass: 1, where it is absent, also a right refusal; 2, a case that was computed right.",
-      .presence = Presence::late, .minimum = 1);
   QC_FIELD(std::vector<SuiteResult>, suites, {}, "suites");
   /// Counts the corner cases of every case that has a right answer.
   QC_FIELD(CornerCaseCoverage, corner_cases, {}, "corner_cases",

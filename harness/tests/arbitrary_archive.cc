@@ -64,8 +64,8 @@ void ArbitraryArchive::value(std::string& value, const FieldRule& rule) {
 }
 
 bool ArbitraryArchive::begin_member(std::string_view /*key*/, const FieldRule& /*rule*/, Presence presence,
-                                    bool /*is_there*/) {
-  return presence != Presence::omitted || coin();
+                                    bool is_there) {
+  return is_there || presence != Presence::omitted || coin();
 }
 
 std::size_t ArbitraryArchive::begin_list(std::size_t /*size*/, const FieldRule& rule) {

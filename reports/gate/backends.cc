@@ -75,10 +75,7 @@ void Parts::compare_operator(const BackendResult& backend, const std::string& op
                            fmt::format("no cause is determined of {}, before {}",
                                        plural(now.undetermined, "failing case"), with_thousands(before.undetermined))));
   }
-  // Passes of an older report are also right refusals.
-  const bool are_counted_apart = before_.counting == now_.counting;
-  const std::uint64_t passed = now.count(VerdictKind::pass) + (are_counted_apart ? 0 : now.count(VerdictKind::refused));
-  if (before.count(VerdictKind::pass) > 0 && passed == 0) {
+  if (before.count(VerdictKind::pass) > 0 && now.count(VerdictKind::pass) == 0) {
     add(backend, change_of(Effect::worse, "nothing-passed", op_type, "",
                            fmt::format("no case passed, before {}", with_thousands(before.count(VerdictKind::pass)))));
   }

@@ -20,8 +20,7 @@ bool have_same_cases(const Report& a, const Report& b) {
   return cases(a) == cases(b);
 }
 
-// Calls the baseline's backends as the new report does, where both were opened alike: an alias may be new, and older
-// reports name plugins and processes by their whole command line.
+// Calls the baseline's backends as the new report does, where both were opened alike: an alias may be new.
 void call_as(const Report& now, Report& before) {
   for (const BackendResult& backend : now.backends) {
     if (backend_named(before, backend.info.name) != nullptr) continue;

@@ -17,11 +17,9 @@ inline constexpr std::size_t kReportKeys = std::size_t{1} << 14;
 
 /// The report that the text holds. Strict: unknown and missing members, values of the wrong type, and sums that
 /// contradict what they are sums of are errors whose field is the JSON path. Cases have their id, operator and
-/// summary only, as the report does; report::to_json() of the result is the text again, where this version of
-/// qconform wrote it.
+/// summary only, as the report does; report::to_json() of the result is the text again.
 ///
-/// A version of the form above Report::kVersion is refused with a message that says so. Members that were added
-/// within a version may be absent (docs/compatibility.md).
+/// A version of the form above Report::kVersion is refused with a message that says so.
 [[nodiscard]] Result<Report> read_report(std::string_view text);
 
 /// Reads the report in a file of at most kReportBytes; the error names the file.

@@ -126,7 +126,7 @@ struct BenchNetwork {
 
 struct BenchDocument {
   static constexpr std::string_view kFormat = "qconform-bench";
-  /// Version of the JSON form; it grows when a reader of the older form could be misled.
+  /// Version of the JSON form; it grows when a reader could be misled.
   static constexpr std::uint64_t kVersion = 1;
 
   QC_DESCRIBED();

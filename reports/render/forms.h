@@ -14,7 +14,7 @@ namespace qconform::report {
 
 /// The documents of a page, as texts; those that are empty are left out.
 struct PageDocuments {
-  std::string_view report;      ///< document of to_json(), of this version or an older one
+  std::string_view report;      ///< document of to_json()
   std::string_view bench;       ///< document of `qconform bench`
   std::string_view comparison;  ///< document of gate::to_json(): the report against a baseline
 };

@@ -19,10 +19,12 @@ struct MutantEntry {
   QC_FIELD(std::string, defect, {}, "defect");
   QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
   QC_FIELD(Fate, fate, {Fate::undetected}, "fate");
-  QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Of its operator.", .presence = Presence::late);
+  QC_FIELD(std::uint64_t, cases, {}, "cases",
+           .doc = "Cases of its operator. A baseline leaves the counts out, since nothing is held against them.",
+           .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, differed, {}, "differed", .doc = "On which it was not the reference.",
-           .presence = Presence::late);
-  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "On which it was judged wrong.", .presence = Presence::late);
+           .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "On which it was judged wrong.", .presence = Presence::omitted);
   QC_FIELD(std::optional<Detection>, first, {}, "first", .doc = "The case that killed it first.");
   QC_FIELD(std::string, why, {}, "why", .doc = "Of a survivor.", .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, unreached, {}, "unreached", .doc = "Corner cases it needs that no case reaches.",
@@ -33,12 +35,12 @@ struct MutantEntry {
 struct AuditEntry {
   QC_DESCRIBED(.name = "audit", .doc = "One suite.");
   QC_FIELD(std::string, suite, {}, "suite");
-  QC_FIELD(std::uint64_t, cases, {}, "cases", .presence = Presence::late);
+  QC_FIELD(std::uint64_t, cases, {}, "cases", .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, not_modelled, {}, "not_modelled", .doc = "Cases out of contract, or with any value right.",
-           .presence = Presence::late);
+           .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, killable, {}, "killable", .doc = "Mutants but for those that the default profile admits.",
-           .presence = Presence::late);
-  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Of the killable ones.", .presence = Presence::late);
+           .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Of the killable ones.", .presence = Presence::omitted);
   QC_FIELD(std::vector<MutantEntry>, mutants, {}, "mutants", .max_items = 4096);
 };
 

@@ -50,7 +50,7 @@ void describe_constant(Archive& archive, std::string_view key, std::string_view 
 
 void describe_format(Archive& archive, std::string_view format, std::uint64_t version) {
   // A document that is read without the key may be anything, so its absence is an error of its own.
-  const Presence presence = archive.fills() ? Presence::late : Presence::always;
+  const Presence presence = archive.fills() ? Presence::omitted : Presence::always;
   if (!archive.begin_member("format", {}, presence, true)) {
     return archive.refuse(fmt::format("misses the key \"format\": this is no {}", format));
   }

@@ -24,7 +24,7 @@ struct FailureColumns {
 };
 
 struct ReasonColumns {
-  QC_DESCRIBED(.doc = "Columns of the cases that are declined (unsupported) or vacuous; empty in older reports.");
+  QC_DESCRIBED(.doc = "Columns of the cases that are declined (unsupported) or vacuous.");
   QC_FIELD(Positions, row, {}, "row", .doc = "Positions in the columns of all cases, ascending.", .def = "index");
   QC_FIELD(Positions, reason, {}, "reason", .doc = "Positions in reasons.", .def = "index");
 };
@@ -41,7 +41,7 @@ struct BackendColumns {
                "without tiers.",
            .items = &kTierPosition);
   QC_FIELD(FailureColumns, failures, {}, "failures");
-  QC_FIELD(ReasonColumns, reasons, {}, "reasons", .presence = Presence::late);
+  QC_FIELD(ReasonColumns, reasons, {}, "reasons");
 };
 
 struct CaseColumns {
@@ -51,7 +51,7 @@ struct CaseColumns {
               "Single cases: columns of one length. Of a run at most 20,000, where passing ones are left out first, "
               "but for the first eight of each backend, operator and reason; "
               "of a campaign, by the hash of their index, 16 failing cases of each backend, operator, symptom and "
-              "waiver, and 32 of each operator that fail nowhere. Absent in older reports.");
+              "waiver, and 32 of each operator that fail nowhere. Absent where coverage guides the campaign.");
   QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Of the run, those that are left out included.");
   QC_FIELD(std::uint64_t, failing, {}, "failing", .doc = "Of these, those that fail on some backend, waived or not.");
   QC_FIELD(Texts, suites, {}, "suites", .def = "texts");
@@ -59,8 +59,7 @@ struct CaseColumns {
   QC_FIELD(std::vector<VerdictKind>, verdicts, {}, "verdicts");
   QC_FIELD(Texts, tiers, {}, "tiers", .def = "texts");
   QC_FIELD(Texts, reasons, {}, "reasons",
-           .doc = "Why cases are declined or vacuous, as in unsupported_reasons and vacuous_reasons.",
-           .presence = Presence::late, .def = "texts");
+           .doc = "Why cases are declined or vacuous, as in unsupported_reasons and vacuous_reasons.", .def = "texts");
   QC_FIELD(Positions, suite, {}, "suite", .doc = "Positions in suites.", .def = "index");
   QC_FIELD(Positions, op_type, {}, "operator", .doc = "Positions in operators.", .def = "index");
   QC_FIELD(Texts, id, {}, "id", .def = "texts");
@@ -213,7 +212,7 @@ class RowMaker {
            refuse(where + ".row", fmt::format("has row {}, whose case does not fail", columns.row[next]));
   }
 
-  // Rows of what states a reason, ascending; none of an older report.
+  // Rows of what states a reason, ascending.
   bool take_reasons(std::size_t backend, const std::string& where) {
     const ReasonColumns& columns = columns_.backends[backend].reasons;
     if (columns.reason.size() != columns.row.size()) return refuse(where, "its columns have different lengths");

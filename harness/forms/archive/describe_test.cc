@@ -29,7 +29,7 @@ struct Whole {
   QC_FIELD(std::string, colour, {"red"}, "colour", .names = Whole::kColours);
   QC_FIELD(std::string, note, {}, "note", .presence = Presence::omitted);
   QC_FIELD(std::optional<double>, seconds, {}, "seconds", .form = Form::seconds);
-  QC_FIELD(int, jobs, {1}, "number of jobs", .presence = Presence::late, .minimum = 1);
+  QC_FIELD(int, jobs, {1}, "number of jobs", .minimum = 1);
 
   [[nodiscard]] std::uint64_t size() const {
     std::uint64_t sum = 0;
@@ -86,10 +86,14 @@ TEST(Describe, ErrorsNameThePlace) {
   EXPECT_EQ(error_of(json), "parts[0]: misses the key \"name\"");
 }
 
-TEST(Describe, TakesWhatOlderReleasesLeaveOut) {
+TEST(Describe, TakesWhatMayBeLeftOutAndNothingElse) {
   Json json = document();
-  for (const char* key : {"number of jobs", "seconds"}) json.erase(key);
+  json["note"] = "a";
   EXPECT_EQ(error_of(json), "");
+  for (const char* key : {"note", "seconds"}) json.erase(key);
+  EXPECT_EQ(error_of(json), "");
+  json.erase("number of jobs");
+  EXPECT_EQ(error_of(json), "misses the key \"number of jobs\"");
 }
 
 TEST(Describe, RefusesCborThatIsCutShortOrIsAnotherThing) {
@@ -102,7 +106,7 @@ TEST(Describe, RefusesCborThatIsCutShortOrIsAnotherThing) {
 
 TEST(Describe, StatesTheSchema) {
   const Json schema = schema_of({"whole-1", "A whole", "All of it."}, description_of(Whole()));
-  EXPECT_EQ(schema["required"], Json({"parts", "size", "colour"}));
+  EXPECT_EQ(schema["required"], Json({"parts", "size", "colour", "number of jobs"}));
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["properties"]["colour"], Json::parse(R"({"enum": ["red", "green"]})"));
   EXPECT_EQ(schema["properties"]["parts"]["items"], Json::parse(R"({"$ref": "#/$defs/part"})"));

@@ -62,12 +62,10 @@ void describe_counts(Archive& archive, VerdictCounts& counts, FieldRule rule) {
   for (std::size_t kind = 0; kind < counts.size(); ++kind) counts[kind] = by_name[std::string(rule.names[kind])];
 }
 
-// A tier that older reports do not have; those behind kSumTiers are of graphs alone.
-constexpr auto kLateTier = static_cast<std::size_t>(reference::Tier::fixed_point_float32);
-
+// Tiers behind kSumTiers are of graphs alone.
 FieldRule rule_of(std::size_t tier) {
-  if (tier >= reference::kSumTiers.size()) return {.doc = "Of graphs.", .presence = Presence::omitted};
-  return {.presence = tier == kLateTier ? Presence::late : Presence::always};
+  if (tier < reference::kSumTiers.size()) return {};
+  return {.doc = "Of graphs.", .presence = Presence::omitted};
 }
 
 }  // namespace
@@ -80,7 +78,6 @@ void describe(Archive& archive, reference::Tier& tier, const FieldRule& /*rule*/
   describe_name(archive, tier, {.names = tier_names()}, "tier");
 }
 
-// Reports of before "common" was added state only the strictest; an element of E is of every tier.
 void describe(Archive& archive, TierCounts& tiers, const FieldRule& /*rule*/) {
   const FieldRule rule{.def = "tiers",
                        .def_doc = "Of the elements of QLinearConv and of graphs; null where there are none."};
@@ -93,18 +90,11 @@ void describe(Archive& archive, TierCounts& tiers, const FieldRule& /*rule*/) {
   for (const reference::Tier tier : reference::kAllTiers) {
     if (tiers.common.contains(tier)) common.push_back(tier);
   }
-  bool states_common = false;
   archive.begin_object({});
   describe_nullable_field(archive, "reached", reached, {.doc = "The strictest tier that every element meets."});
-  if (archive.begin_member(
-          "common",
-          {.doc = "All tiers that every element meets: what shards of a run have in common is computed "
-                  "from it."},
-          Presence::late, true)) {
-    describe(archive, common, {});
-    archive.end_member();
-    states_common = true;
-  }
+  describe_field(archive, "common", common,
+                 {.doc = "All tiers that every element meets: what shards of a run have in common is computed "
+                         "from it."});
   describe_group(archive, "elements", {.doc = "By the strictest tier that they meet."}, [&] {
     for (std::size_t i = 0; i < kTiers; ++i) describe_field(archive, tier_names()[i], tiers.by_tier[i], rule_of(i));
     describe_field(archive, "none", tiers.none, {});
@@ -112,9 +102,6 @@ void describe(Archive& archive, TierCounts& tiers, const FieldRule& /*rule*/) {
   if (archive.fills()) {
     tiers.common = {};
     for (const reference::Tier tier : common) tiers.common.insert(tier);
-    if (!states_common && reached) tiers.common.insert(*reached);
-    if (tiers.common.contains(reference::Tier::fixed_point)) tiers.common.insert(reference::Tier::fixed_point_float32);
-    if (!states_common && reached == reference::Tier::exact) tiers.common = reference::TierSet::all();
     if (tiers.common.strictest() != reached) {
       archive.refuse_member("reached", fmt::format("\"{}\" is not the strictest of the common tiers",
                                                    reached ? name_of(*reached) : "none"));
@@ -163,8 +150,7 @@ void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& /*rule*
   for (std::size_t i = 0; i < ErrorHistogram::kBins; ++i) {
     if (errors.low[i] + errors.high[i] > 0) bins.push_back({limit_of(i), errors.low[i], errors.high[i]});
   }
-  archive.begin_object({.name = "errors",
-                        .doc = "Wrong elements by got - expected; absent where there are none, and in older reports."});
+  archive.begin_object({.name = "errors", .doc = "Wrong elements by got - expected; absent where there are none."});
   describe_field(archive, "incomparable", errors.incomparable, {.doc = "Infinite, or NaN on one side."});
   describe_field(archive, "bins", bins, {.doc = "Ascending; those without elements are left out."});
   if (archive.fills()) take_bins(archive, bins, errors);
@@ -201,15 +187,13 @@ std::string scope_of(const BackendResult& backend) {
 
 void describe_conclusion(Archive& archive, std::string words) {
   describe_field(archive, "conclusion", words,
-                 {.doc = "The same in words; where it does not conform, also why: \"not fused\", \"judged in part\".",
-                  .presence = Presence::late});
+                 {.doc = "The same in words; where it does not conform, also why: \"not fused\", \"judged in part\"."});
 }
 
 void describe_scope(Archive& archive, const BackendResult& backend) {
   std::string scope = backend.conforms() ? scope_of(backend) : "";
   describe_field(archive, "scope", scope,
-                 {.doc = "On what it conforms, in words; absent where it does not, and in older reports.",
-                  .presence = Presence::omitted});
+                 {.doc = "On what it conforms, in words; absent where it does not.", .presence = Presence::omitted});
 }
 
 namespace {
@@ -316,7 +300,7 @@ void describe_looser_terms(Archive& archive, const BackendResult& backend) {
   std::string terms = looser_terms_of(backend);
   describe_field(archive, "looser_terms", terms,
                  {.doc = "In which arithmetic its wrong values are right, and the profile that judges by it; absent "
-                         "where there is none, and in older reports.",
+                         "where there is none.",
                   .presence = Presence::omitted});
 }
 

@@ -205,6 +205,6 @@ export function campaign(report: Report): HTMLElement | null {
   const state = report.campaign;
   if (state === undefined) return null;
   const figures = charts(report, state).filter((part): part is HTMLElement => part !== null);
-  const note = state.engine ? "" : state.course === undefined ? " The report is of an older qconform, which did not note what was found when." : " What was found when is told by the order of the blocks, which is the same whoever ran them.";
+  const note = state.engine ? "" : " What was found when is told by the order of the blocks, which is the same whoever ran them.";
   return section("campaign", "Campaign", h("p.note", {}, extent(state) + note), h("div.figures", {}, figures), h("h3", {}, "Runs"), runs(state));
 }

@@ -30,7 +30,7 @@ class Cases {
 
   constructor(private readonly results: Results) {
     this.failures = results.backends.map(({ failures }) => new Map(failures.row.map((row, i) => [row, { wrong: failures.wrong_elements[i]!, finding: failures.finding[i]! }])));
-    this.reasons = results.backends.map(({ reasons }) => new Map(reasons?.row.map((row, i) => [row, results.reasons![reasons.reason[i]!]!])));
+    this.reasons = results.backends.map(({ reasons }) => new Map(reasons.row.map((row, i) => [row, results.reasons[reasons.reason[i]!]!])));
     this.searched = results.id.map((id, row) => [id, results.summary[row], ...this.reasons.map((reasons) => reasons.get(row))].join(" ").toLowerCase());
     this.columns = results.backends.map((_, position) => position);
     this.backend = choice(["any backend", ...results.backends.map((backend) => backend.name)]);

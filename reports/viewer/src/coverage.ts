@@ -127,7 +127,7 @@ function cornerCaseRow(cornerCase: CornerCase, operators: string[], most: number
 // Beside what the cases reach stands what each backend computed of it.
 function cornerCasesByBackend(report: Report): Child {
   const rows = report.backends.map((backend) => {
-    const computed = new Set(Object.values(backend.operators).flatMap((result) => Object.keys(result.corner_cases ?? {})));
+    const computed = new Set(Object.values(backend.operators).flatMap((result) => Object.keys(result.corner_cases)));
     return h("tr", {}, h("th", { scope: "row" }, backend.name), number(`${computed.size} of ${report.corner_cases.length}`));
   });
   return table("Corner cases in computed cases, by backend", ["Backend", numberHead("Corner cases")], rows);

@@ -64,10 +64,9 @@ export function failures(verdicts: Counts): number {
 }
 
 /** "✓ conforms", "– agrees on 2 of 141 quantized nodes", "✗ does not conform"; what is neither good nor bad has a dash. */
-function marked({ conforms, conclusion }: { conforms: boolean; conclusion?: string }): string {
-  const words = conclusion ?? (conforms ? "conforms" : "does not conform");
-  const mark = conforms ? (words === "conforms" ? "✓" : "–") : words === "nothing was judged" ? "–" : "✗";
-  return `${mark} ${words}`;
+function marked({ conforms, conclusion }: { conforms: boolean; conclusion: string }): string {
+  const mark = conforms ? (conclusion === "conforms" ? "✓" : "–") : conclusion === "nothing was judged" ? "–" : "✗";
+  return `${mark} ${conclusion}`;
 }
 
 /** What became of a backend: nothing is judged of one that computed nothing, which is no failure of its own. */

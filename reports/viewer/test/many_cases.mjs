@@ -12,6 +12,7 @@ export function manyCases(report, count) {
       verdict: repeated(backend.verdict),
       tier: repeated(backend.tier),
       failures: { row: failing, wrong_elements: taken(backend.failures.wrong_elements), finding: taken(backend.failures.finding) },
+      reasons: { row: [], reason: [] },
     };
   });
   return {
