@@ -1,4 +1,4 @@
-"""Checks what `identify`, `audit` and `gate` write against the JSON Schemas, and that it is read again.
+"""Checks what `identify`, `audit` and `gate` write, and what `--defects` reads, against the JSON Schemas, and that it is read again.
 
 usage: check_documents.py SCHEMA_FOLDER QCONFORM [EMULATOR...]
 """
@@ -67,6 +67,29 @@ class Checks:
         if "expression: w_zero_point.index: expected a name out of channel" not in self.run([*run, f"defect:{file}"], 2):
             self.problems.append("the error of a broken model does not name the field and what there is")
 
+    def defects(self):
+        """A file of a user's defects: what the schema takes is read, and what it does not take is refused."""
+        file = self.folder / "defects.json"
+        stated = {"id": "up-below-zero", "description": "ties go up beside a negative zero point",
+                  "operators": ["QuantizeLinear"], "stage": "round", "expression": "half_up", "when": "zero_point < 0",
+                  "trigger": "a tie, a negative zero point", "rules": ["Q1"], "evidence": "a test"}
+        document = {"format": "qconform-defects", "version": 1, "defects": [stated]}
+        self.validate("defects-1.schema.json", json.dumps(document), "defects")
+        listed = ["list", "defects", "--json", "--defects", str(file)]
+        file.write_text(json.dumps(document), encoding="utf-8")
+        last = json.loads(self.run(listed, 0))[-1]
+        if last["id"] != stated["id"] or last["expressions"] != ["round = zero_point < 0 ? half_up : half_even"]:
+            self.problems.append(f"the list of defects ends with {last}, and not with the one of the file")
+        rules = Schema(self.schemas / "defects-1.schema.json")
+        for member, value in (("id", "Up Below"), ("operators", []), ("operators", ["Conv"]), ("rules", ["19"]),
+                              ("description", ""), ("trigger", ""), ("version", 1)):
+            broken = {**document, "defects": [{**stated, member: value}]}
+            if not rules.problems(broken, member):
+                self.problems.append(f"the schema of defects takes {member} {value!r}")
+            file.write_text(json.dumps(broken), encoding="utf-8")
+            if member not in self.run(listed, 2):
+                self.problems.append(f"the error of a defect with {member} {value!r} does not name it")
+
     def baseline(self):
         file = self.folder / "audit.json"
         audit = ["audit", "--suite", "random", "--cases"]
@@ -93,6 +116,7 @@ def main(schemas, qconform, emulator):
         checks = Checks(schemas, emulator + [qconform], folder)
         checks.profile()
         checks.model()
+        checks.defects()
         checks.baseline()
         checks.gate()
     print("\n".join(checks.problems + [f"{len(checks.problems)} problems"]))

@@ -92,6 +92,13 @@ Result<void> check_rules(const std::vector<std::string>& rules) {
   return {};
 }
 
+// Lists and reports show it in a line.
+Result<void> check_line(const char* field, const std::string& text) {
+  const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7F; };
+  if (std::none_of(text.begin(), text.end(), is_control)) return {};
+  return fail(field, fmt::format("expected one line without control characters, got \"{}\"", printable(text)));
+}
+
 Result<void> check_texts(const StatedDefect& stated) {
   if (!is_id(stated.id)) {
     return fail("id", fmt::format("expected lower-case letters and digits, in words joined by -, got \"{}\"",
@@ -99,6 +106,9 @@ Result<void> check_texts(const StatedDefect& stated) {
   }
   if (stated.description.empty()) return fail("description", "must not be empty");
   if (stated.trigger.empty()) return fail("trigger", "must not be empty");
+  QCONFORM_TRY(check_line("description", stated.description));
+  QCONFORM_TRY(check_line("trigger", stated.trigger));
+  QCONFORM_TRY(check_line("evidence", stated.evidence));
   QCONFORM_TRY(check_operators(stated.op_types));
   return check_rules(stated.rules);
 }

@@ -96,6 +96,7 @@ TEST(StatedDefects, ErrorsNameFieldValueAndRule) {
   EXPECT_EQ(error_with("id", "half-up"), "defects[0].id: expected an id that no other defect has, got \"half-up\"");
   EXPECT_EQ(error_with("description", ""), "defects[0].description: must not be empty");
   EXPECT_EQ(error_with("trigger", ""), "defects[0].trigger: must not be empty");
+  EXPECT_THAT(error_with("evidence", "two\nlines"), StartsWith("defects[0].evidence: expected one line without"));
   EXPECT_THAT(error_with("operators", json::array()), StartsWith("defects[0].operators: expected one or more of "));
   EXPECT_THAT(error_with("operators", {"QLinearConv", "Conv"}),
               AllOf(StartsWith("defects[0].operators[1]: expected one of "), HasSubstr("got \"Conv\"")));
