@@ -28,7 +28,7 @@ struct GateOptions {
   bool json = false;
 };
 
-Result<void> add_speed(const GateOptions& options, gate::Comparison& comparison) {
+Result<void> add_speed(const GateOptions& options, gate::GateResult& comparison) {
   if (options.bench.empty()) return {};
   QCONFORM_ASSIGN(const auto before, in_context("--bench-baseline", gate::load_speeds(options.bench_baseline)));
   QCONFORM_ASSIGN(const auto now, in_context("--bench", gate::load_speeds(options.bench)));
@@ -40,7 +40,7 @@ Result<void> add_speed(const GateOptions& options, gate::Comparison& comparison)
 }
 
 // Writes the forms that were asked for and says where they are.
-Result<void> write_forms(const GateOptions& options, const gate::Comparison& comparison) {
+Result<void> write_forms(const GateOptions& options, const gate::GateResult& comparison) {
   const auto write = [&](const char* form, const std::string& file, const std::string& text) -> Result<void> {
     if (file.empty()) return {};
     QCONFORM_TRY(write_file(file, text));

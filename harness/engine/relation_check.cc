@@ -218,7 +218,7 @@ RelationCheck broken_by_refusal(const relations::Relation& relation, const Case&
 
 }  // namespace
 
-RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,
+RelationCheck check_relation(const relations::Relation& relation, const relations::RelationSubject& subject,
                              const Tensor& base_output, Backend& backend, GuardedOutput& output, const Policy& policy,
                              std::span<Backend* const> siblings) {
   const relations::Applied applied = relation.apply(subject);
@@ -246,7 +246,7 @@ RelationCheck check_relation(const relations::Relation& relation, const relation
   return compare(relation, application, answers);
 }
 
-RelationCheck check_refusal(const relations::Relation& relation, const relations::Subject& subject,
+RelationCheck check_refusal(const relations::Relation& relation, const relations::RelationSubject& subject,
                             const Verdict& refusal, Backend& backend, GuardedOutput& output,
                             std::span<Backend* const> siblings) {
   RelationCheck refused;
@@ -344,7 +344,7 @@ class RelationRunner {
     }
   }
 
-  void run_backend(const relations::Subject& subject, std::size_t number) {
+  void run_backend(const relations::RelationSubject& subject, std::size_t number) {
     Backend& backend = *backends_[number];
     BackendResult& result = report_.backends[number];
     const FormedOutput base = run_for_output(backend, *subject.base, output_);
@@ -373,7 +373,7 @@ class RelationRunner {
   }
 
   // The base case was refused, or failed: few relations can be checked on it.
-  void without_base(const relations::Subject& subject, const Verdict& verdict, std::size_t number) {
+  void without_base(const relations::RelationSubject& subject, const Verdict& verdict, std::size_t number) {
     BackendResult& result = report_.backends[number];
     if (is_refusal(verdict.kind)) {
       const std::span<const relations::Relation> all = relations::relations();

@@ -45,14 +45,16 @@ struct RelationCheck {
 /// admissible values under `policy` are asked: a difference is implementation-defined where one of the two elements
 /// has several right values and each is one of its own element's; otherwise the relation is broken.
 /// `siblings`: the same implementation at other levels, for relations between these.
-[[nodiscard]] RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,
-                                           const Tensor& base_output, Backend& backend, GuardedOutput& output,
-                                           const Policy& policy, std::span<Backend* const> siblings = {});
+[[nodiscard]] RelationCheck check_relation(const relations::Relation& relation,
+                                           const relations::RelationSubject& subject, const Tensor& base_output,
+                                           Backend& backend, GuardedOutput& output, const Policy& policy,
+                                           std::span<Backend* const> siblings = {});
 
 /// Checks a relation where the backend refused the subject's case: broken where the relation compares refusals and a
 /// derived case has an output. `refusal` says why it was refused.
-[[nodiscard]] RelationCheck check_refusal(const relations::Relation& relation, const relations::Subject& subject,
-                                          const Verdict& refusal, Backend& backend, GuardedOutput& output,
+[[nodiscard]] RelationCheck check_refusal(const relations::Relation& relation,
+                                          const relations::RelationSubject& subject, const Verdict& refusal,
+                                          Backend& backend, GuardedOutput& output,
                                           std::span<Backend* const> siblings = {});
 
 /// Checks every relation on every case of every source, on every backend: the answers of a backend

@@ -23,7 +23,7 @@ namespace {
 
 using relations::at;
 using relations::Convolution;
-using relations::Subject;
+using relations::RelationSubject;
 using relations::Values;
 
 // Computes another case than it is given, or spoils what it computed.

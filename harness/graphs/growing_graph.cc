@@ -20,7 +20,7 @@ struct GrowingGraph::State {
     enum class Kind : std::uint8_t { fed, initializer, node };
     Kind kind;
     std::string name;  // the tensor's name, or that of the node's first output
-    lowering::GraphBuilder::Mark before;
+    lowering::ProgramBuilder::Mark before;
   };
 
   State(std::size_t most_tensors, std::size_t most_nodes)
@@ -60,7 +60,7 @@ struct GrowingGraph::State {
   }
 
   void cut(std::size_t first) {
-    const lowering::GraphBuilder::Mark before = entries[first].before;
+    const lowering::ProgramBuilder::Mark before = entries[first].before;
     builder.go_back(before);
     for (auto& [tier, bounds] : growing) bounds.cut(before.values, before.steps);
     const auto later = std::span(entries).subspan(first);
@@ -105,7 +105,7 @@ struct GrowingGraph::State {
   std::size_t nodes;
   Case test_case;
   reference::Contract contract;
-  lowering::GraphBuilder builder;
+  lowering::ProgramBuilder builder;
   std::vector<Entry> entries;
   std::map<reference::Tier, graph::GrowingBounds> growing;
 };

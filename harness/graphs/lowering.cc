@@ -90,7 +90,7 @@ bool report_unknown(const Node& node, std::size_t index, reference::Contract& co
 
 }  // namespace
 
-bool lower_node(GraphBuilder& builder, const Case& test_case, std::size_t index, reference::Contract& contract) {
+bool lower_node(ProgramBuilder& builder, const Case& test_case, std::size_t index, reference::Contract& contract) {
   const Node& node = test_case.nodes[index];
   const bool is_old = (node.domain.empty() || node.domain == "ai.onnx") && node.opset_version < 10;
   const NodeOperator* known = is_old ? nullptr : find_node_operator(node.op_type, node.opset_version, node.domain);
@@ -152,7 +152,7 @@ bool is_quantized_graph_operator(std::string_view op_type) {
 }
 
 std::optional<GraphProgram> lower_graph(const Case& test_case, reference::Contract& contract) {
-  lowering::GraphBuilder builder(test_case, contract);
+  lowering::ProgramBuilder builder(test_case, contract);
   if (!builder.read_tensors()) return std::nullopt;
   for (std::size_t i = 0; i < test_case.nodes.size(); ++i) {
     if (!lowering::lower_node(builder, test_case, i, contract)) return std::nullopt;

@@ -63,7 +63,7 @@ bool is_power_of_two(double value) {
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(const Case& test_case, reference::Contract& contract)
+ProgramBuilder::ProgramBuilder(const Case& test_case, reference::Contract& contract)
     : case_(test_case), contract_(contract) {
   std::size_t outputs = 0;
   for (const Node& node : test_case.nodes) outputs += node.outputs.size();
@@ -73,14 +73,14 @@ GraphBuilder::GraphBuilder(const Case& test_case, reference::Contract& contract)
 
 // Shapes are referred to while values are added. `tensors`: outputs of nodes too; beside them a node computes or states
 // some: DynamicQuantizeLinear most.
-void GraphBuilder::reserve(std::size_t tensors, std::size_t nodes) {
+void ProgramBuilder::reserve(std::size_t tensors, std::size_t nodes) {
   const std::size_t values = tensors + 12 * nodes;
   out_.program.values.reserve(values);
   out_.program.steps.reserve(values);
   ids_.reserve(values);
 }
 
-ValueId GraphBuilder::add(std::string name, ElementType type, Shape shape) {
+ValueId ProgramBuilder::add(std::string name, ElementType type, Shape shape) {
   out_.program.values.push_back({element_or_none(type), std::move(shape), {}});
   out_.names.push_back(std::move(name));
   out_.types.push_back(type);
@@ -88,7 +88,7 @@ ValueId GraphBuilder::add(std::string name, ElementType type, Shape shape) {
   return out_.program.values.size() - 1;
 }
 
-bool GraphBuilder::claim(std::int64_t elements, const std::string& field) {
+bool ProgramBuilder::claim(std::int64_t elements, const std::string& field) {
   if (elements >= 0 && elements <= kMaxGraphElements - elements_) {
     elements_ += elements;
     return true;
@@ -97,7 +97,7 @@ bool GraphBuilder::claim(std::int64_t elements, const std::string& field) {
                            fmt::format("the values of the graph have more than {} elements", kMaxGraphElements));
 }
 
-bool GraphBuilder::claim(const Shape& shape, const std::string& field) {
+bool ProgramBuilder::claim(const Shape& shape, const std::string& field) {
   if (shape.size() > limits::kRank) {
     return contract_.violate("limit", field, fmt::format("rank {} exceeds {}", shape.size(), limits::kRank));
   }
@@ -107,7 +107,7 @@ bool GraphBuilder::claim(const Shape& shape, const std::string& field) {
   return claim(elements, field);
 }
 
-bool GraphBuilder::state(ValueId id, const Tensor& tensor, const std::string& field) {
+bool ProgramBuilder::state(ValueId id, const Tensor& tensor, const std::string& field) {
   if (!can_be_held(tensor.type)) {
     return contract_.violate("limit", field, fmt::format("{} is not judged in graphs", name_of(tensor.type)));
   }
@@ -117,21 +117,21 @@ bool GraphBuilder::state(ValueId id, const Tensor& tensor, const std::string& fi
   return true;
 }
 
-bool GraphBuilder::read_tensors() {
+bool ProgramBuilder::read_tensors() {
   for (std::size_t i = 0; i < case_.inputs.size(); ++i) {
     if (!read_tensor(i)) return false;
   }
   return true;
 }
 
-bool GraphBuilder::read_tensor(std::size_t input) {
+bool ProgramBuilder::read_tensor(std::size_t input) {
   const Tensor& tensor = *case_.inputs[input];
   const ValueId id = add(case_.input_names[input], tensor.type, tensor.shape);
   ids_.emplace(case_.input_names[input], id);
   return state(id, tensor, case_.input_names[input]);
 }
 
-GraphBuilder::Mark GraphBuilder::mark() const {
+ProgramBuilder::Mark ProgramBuilder::mark() const {
   return {out_.program.values.size(),
           out_.program.steps.size(),
           constants_.size(),
@@ -141,7 +141,7 @@ GraphBuilder::Mark GraphBuilder::mark() const {
           out_.value_is_open};
 }
 
-void GraphBuilder::go_back(const Mark& mark) {
+void ProgramBuilder::go_back(const Mark& mark) {
   std::erase_if(ids_, [&](const auto& named) { return named.second >= mark.values; });
   out_.program.values.resize(mark.values);
   out_.program.steps.resize(mark.steps);
@@ -156,7 +156,7 @@ void GraphBuilder::go_back(const Mark& mark) {
   elements_ = mark.elements;
 }
 
-bool GraphBuilder::name_outputs() {
+bool ProgramBuilder::name_outputs() {
   for (const std::string& name : case_.outputs) {
     const ValueId id = ids_.at(name);
     if (!facts_[id].is_exact) {

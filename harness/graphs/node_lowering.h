@@ -20,10 +20,10 @@ using reference::graph::Shape;
 using reference::graph::ValueId;
 
 /// The program while nodes are added to it.
-class GraphBuilder {
+class ProgramBuilder {
  public:
   /// Takes in the case's tensors. Both are referred to.
-  GraphBuilder(const Case& test_case, reference::Contract& contract);
+  ProgramBuilder(const Case& test_case, reference::Contract& contract);
 
   /// Takes in all tensors of the case. False, with a remark, where the tensors alone are too many.
   [[nodiscard]] bool read_tensors();
@@ -77,13 +77,13 @@ class GraphBuilder {
 };
 
 /// Adds node `index` of the builder's case. False, with a remark, where it is out of contract.
-[[nodiscard]] bool lower_node(GraphBuilder& builder, const Case& test_case, std::size_t index,
+[[nodiscard]] bool lower_node(ProgramBuilder& builder, const Case& test_case, std::size_t index,
                               reference::Contract& contract);
 
 /// One node. Its functions that return bool or optional leave a remark where they fail, as Contract::violate() does.
 class NodeLowering {
  public:
-  NodeLowering(GraphBuilder& builder, std::size_t index)
+  NodeLowering(ProgramBuilder& builder, std::size_t index)
       : builder_(builder), node_(builder.case_.nodes[index]), index_(index) {}
 
   [[nodiscard]] const Node& node() const { return node_; }
@@ -186,7 +186,7 @@ class NodeLowering {
                                                  ElementType type) const;
   [[nodiscard]] bool comes_from_int32(ValueId id) const;
 
-  GraphBuilder& builder_;
+  ProgramBuilder& builder_;
   const Node& node_;
   std::size_t index_;
 };

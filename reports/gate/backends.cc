@@ -35,8 +35,8 @@ int rank(std::optional<reference::Tier> tier) {
 
 }  // namespace
 
-void Parts::compare_tiers(const BackendResult& backend, const std::string& op_type, const TierCounts& before,
-                          const TierCounts& now) {
+void ReportParts::compare_tiers(const BackendResult& backend, const std::string& op_type, const TierCounts& before,
+                                const TierCounts& now) {
   if (before.elements() == 0 || now.elements() == 0) return;
   const auto old_tier = before.common.strictest();
   const auto new_tier = now.common.strictest();
@@ -46,8 +46,8 @@ void Parts::compare_tiers(const BackendResult& backend, const std::string& op_ty
                          fmt::format("tier {}, before {}", tier_name(new_tier), tier_name(old_tier))));
 }
 
-void Parts::compare_operator(const BackendResult& backend, const std::string& op_type, const OperatorResult& before,
-                             const OperatorResult& now) {
+void ReportParts::compare_operator(const BackendResult& backend, const std::string& op_type,
+                                   const OperatorResult& before, const OperatorResult& now) {
   if (now.cases() < before.cases()) {
     add(backend, change_of(less(), "fewer-cases", op_type, "",
                            fmt::format("{}, before {}", plural(now.cases(), "case"), with_thousands(before.cases()))));
@@ -88,7 +88,7 @@ void Parts::compare_operator(const BackendResult& backend, const std::string& op
   }
 }
 
-void Parts::compare_relations(const BackendResult& before, const BackendResult& now) {
+void ReportParts::compare_relations(const BackendResult& before, const BackendResult& now) {
   for (const RelationResult& old : before.relations) {
     const auto same = std::find_if(now.relations.begin(), now.relations.end(),
                                    [&](const RelationResult& relation) { return relation.id == old.id; });
@@ -118,7 +118,7 @@ void Parts::compare_relations(const BackendResult& before, const BackendResult& 
   }
 }
 
-void Parts::compare_backend(const BackendResult& before, const BackendResult& now) {
+void ReportParts::compare_backend(const BackendResult& before, const BackendResult& now) {
   if (before.decides && !now.decides) {
     // Not by way of add(backend, ...), which would make a note of it.
     Change change = change_of(Effect::worse, "no-longer-decides", "", "", "was not named, and does not count any more");
@@ -141,7 +141,7 @@ void Parts::compare_backend(const BackendResult& before, const BackendResult& no
   compare_relations(before, now);
 }
 
-void Parts::compare_backends() {
+void ReportParts::compare_backends() {
   for (const BackendResult& old : before_.backends) {
     if (const BackendResult* same = backend_named(now_, old.info.name)) {
       compare_backend(old, *same);
@@ -212,7 +212,7 @@ std::vector<Change> coverage_changes(const std::string& name, const SuiteResult&
 
 }  // namespace
 
-void Parts::compare_suites() {
+void ReportParts::compare_suites() {
   const auto before = by_name(before_);
   const auto now = by_name(now_);
   for (const auto& [name, old] : before) {
@@ -242,7 +242,7 @@ void Parts::compare_suites() {
   }
 }
 
-void Parts::compare_corner_cases() {
+void ReportParts::compare_corner_cases() {
   const auto reached = [](const CornerCaseCoverage& coverage, const std::string& op_type, CornerCase corner_case) {
     std::uint64_t cases = 0;
     const auto found = coverage.by_operator().find(op_type);

@@ -88,12 +88,12 @@ struct Side {
       archive, "conforms", [&self] { return self.report.conforms(); }, "verdicts"));
 };
 
-struct Comparison {
+struct GateResult {
   QC_DESCRIBED();
   static constexpr std::string_view kFormat = "qconform-gate";
   static constexpr std::uint64_t kVersion = 1;
 
-  QC_LINE(describe_format(archive, Comparison::kFormat, Comparison::kVersion));
+  QC_LINE(describe_format(archive, GateResult::kFormat, GateResult::kVersion));
   QC_LINE(describe_derived(archive, "passes", [&self] { return self.passes(); }, "changes",
                            {.doc = "No change is worse."}));
   QC_FIELD(Side, baseline, {}, "baseline");

@@ -44,10 +44,10 @@ const BackendResult* backend_named(const Report& report, const std::string& name
   return found == report.backends.end() ? nullptr : &*found;
 }
 
-Parts::Parts(const Report& before, const Report& now, const Waivers* waivers)
+ReportParts::ReportParts(const Report& before, const Report& now, const Waivers* waivers)
     : before_(before), now_(now), waivers_(waivers), same_cases_(have_same_cases(before, now)) {}
 
-void Parts::add(const BackendResult& backend, Change change) {
+void ReportParts::add(const BackendResult& backend, Change change) {
   change.backend = backend.info.name;
   if (!backend.decides && change.effect == Effect::worse) {
     change.effect = Effect::note;
@@ -56,7 +56,7 @@ void Parts::add(const BackendResult& backend, Change change) {
   add(std::move(change));
 }
 
-Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) {
+Result<GateResult> compare(Side baseline, Side current, const Waivers* waivers) {
   call_as(current.report, baseline.report);
   const Report& before = baseline.report;
   const Report& now = current.report;
@@ -65,7 +65,7 @@ Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) 
   };
   if (before.profile != now.profile) return refuse("profile", before.profile, now.profile);
   if (before.overflow != now.overflow) return refuse("overflow", before.overflow, now.overflow);
-  Parts parts(before, now, waivers);
+  ReportParts parts(before, now, waivers);
   parts.compare_suites();
   parts.compare_corner_cases();
   parts.compare_backends();
@@ -74,7 +74,7 @@ Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) 
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.effect < b.effect; });
   std::vector<ComparedCause> causes = parts.causes();  // taken here: the reports are moved from below
-  return Comparison{std::move(baseline), std::move(current), parts.same_cases(), std::move(changes), std::move(causes)};
+  return GateResult{std::move(baseline), std::move(current), parts.same_cases(), std::move(changes), std::move(causes)};
 }
 
 }  // namespace qconform::gate

@@ -52,7 +52,7 @@ std::string described(const Finding& finding) {
 }  // namespace
 
 /// Findings of one report that say the same of the same backend: those of a model's nodes, say.
-struct Parts::Group {
+struct ReportParts::Group {
   std::vector<const Finding*> findings;
 
   [[nodiscard]] const Finding& first() const { return *findings.front(); }
@@ -63,7 +63,7 @@ struct Parts::Group {
   }
 };
 
-Change Parts::about(const Finding& finding, Effect effect, std::string what, std::string text) const {
+Change ReportParts::about(const Finding& finding, Effect effect, std::string what, std::string text) const {
   Change change;
   change.effect = effect;
   change.what = std::move(what);
@@ -76,7 +76,7 @@ Change Parts::about(const Finding& finding, Effect effect, std::string what, std
   return change;
 }
 
-bool Parts::is_waived(const Finding& finding) {
+bool ReportParts::is_waived(const Finding& finding) {
   const BackendResult* backend = backend_named(now_, finding.backend);
   if (backend == nullptr) return false;
   const std::string what = described(finding);
@@ -108,7 +108,7 @@ bool Parts::is_waived(const Finding& finding) {
   return true;
 }
 
-void Parts::add_new(const Finding& finding) {
+void ReportParts::add_new(const Finding& finding) {
   const BackendResult* backend = backend_named(now_, finding.backend);
   std::string instead;
   for (const Finding& old : before_.findings) {
@@ -121,7 +121,7 @@ void Parts::add_new(const Finding& finding) {
   backend == nullptr ? add(std::move(change)) : add(*backend, std::move(change));
 }
 
-void Parts::compare_group(const Group& before, const Group& now) {
+void ReportParts::compare_group(const Group& before, const Group& now) {
   const Finding& finding = now.first();
   const BackendResult* backend = backend_named(now_, finding.backend);
   const BackendResult* old_backend = backend_named(before_, finding.backend);
@@ -147,7 +147,7 @@ void Parts::compare_group(const Group& before, const Group& now) {
   }
 }
 
-void Parts::add_gone(const Group& before) {
+void ReportParts::add_gone(const Group& before) {
   const Finding& finding = before.first();
   // A finding that was not tested is not repaired; other changes say that it was not.
   if (!is_tested(now_, finding)) return;
@@ -156,7 +156,7 @@ void Parts::add_gone(const Group& before) {
   add(*backend_named(now_, finding.backend), std::move(change));
 }
 
-std::vector<ComparedCause> Parts::causes() const {
+std::vector<ComparedCause> ReportParts::causes() const {
   std::map<Key, ComparedCause> by_key;
   std::vector<Key> order;
   const auto cause_of = [&](const Finding& finding) -> ComparedCause& {
@@ -192,7 +192,7 @@ std::vector<ComparedCause> Parts::causes() const {
 }
 
 // Other wrong values in the same cases show in no count of cases.
-void Parts::compare_wrong_elements() {
+void ReportParts::compare_wrong_elements() {
   if (!same_cases_) return;
   for (const BackendResult& backend : now_.backends) {
     const BackendResult* old = backend_named(before_, backend.info.name);
@@ -216,7 +216,7 @@ void Parts::compare_wrong_elements() {
   }
 }
 
-void Parts::compare_findings() {
+void ReportParts::compare_findings() {
   std::map<Key, Group> before;
   std::map<Key, Group> now;
   for (const Finding& finding : before_.findings) {

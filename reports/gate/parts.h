@@ -12,9 +12,9 @@
 namespace qconform::gate {
 
 /// Compares two reports and notes their differences.
-class Parts {
+class ReportParts {
  public:
-  Parts(const Report& before, const Report& now, const Waivers* waivers);
+  ReportParts(const Report& before, const Report& now, const Waivers* waivers);
 
   /// Compares suites, the cases that they gave, and what they cover.
   void compare_suites();

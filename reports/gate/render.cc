@@ -17,7 +17,7 @@ namespace qconform::gate {
 namespace {
 
 // "fails: 2 worse, 1 better, 1 waived"
-std::string verdict(const Comparison& comparison) {
+std::string verdict(const GateResult& comparison) {
   std::string counts;
   for (const Effect effect : {Effect::worse, Effect::better, Effect::waived, Effect::note}) {
     const std::size_t count = comparison.count(effect);
@@ -50,7 +50,7 @@ std::string painted(Effect effect, const report::Painter& paint) {
   return name;
 }
 
-const Finding* finding_of(const Change& change, const Comparison& comparison) {
+const Finding* finding_of(const Change& change, const GateResult& comparison) {
   for (const Finding& finding : comparison.current.report.findings) {
     if (!change.finding.empty() && finding.id == change.finding) return &finding;
   }
@@ -58,7 +58,7 @@ const Finding* finding_of(const Change& change, const Comparison& comparison) {
 }
 
 // "Your commit `abc` against the baseline of 2026-11-26T07:04:31Z (your commit `def`), both judged by qconform 0.1.0."
-std::string sides(const Comparison& comparison) {
+std::string sides(const GateResult& comparison) {
   const Environment& current = comparison.current.report.environment;
   const Environment& baseline = comparison.baseline.report.environment;
   const auto named = [](const std::string& commit) {
@@ -82,7 +82,7 @@ std::string change_line(const Change& change) {
 
 }  // namespace
 
-std::string to_text(const Comparison& comparison, const report::Painter& paint) {
+std::string to_text(const GateResult& comparison, const report::Painter& paint) {
   const std::string conclusion = verdict(comparison);
   std::string text = "gate " + (comparison.passes() ? paint.good(conclusion) : paint.bad(conclusion)) + "\n";
   for (const Change& change : comparison.changes) {
@@ -102,11 +102,11 @@ std::string to_text(const Comparison& comparison, const report::Painter& paint) 
   return text;
 }
 
-std::string to_json(const Comparison& comparison) {
+std::string to_json(const GateResult& comparison) {
   return write_document(description_of(comparison)).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string to_markdown(const Comparison& comparison, std::size_t limit) {
+std::string to_markdown(const GateResult& comparison, std::size_t limit) {
   report::LimitedText text(fmt::format("### qconform gate {}\n\n{}\n\n", verdict(comparison), sides(comparison)),
                            limit);
   for (const Change& change : comparison.changes) {
@@ -127,7 +127,7 @@ std::string to_markdown(const Comparison& comparison, std::size_t limit) {
   return text.close("changes", "see what the job printed");
 }
 
-std::string to_junit(const Comparison& comparison) {
+std::string to_junit(const GateResult& comparison) {
   using report::junit::Result;
   report::junit::TestSuite suite;
   suite.name = "gate";

@@ -5,13 +5,13 @@
 
 namespace qconform::report {
 
-[[nodiscard]] Result<Program> onnxruntime_program(const Expected& expected, const backend::Specification& what);
-[[nodiscard]] Result<Program> opencv_program(const Expected& expected);
+[[nodiscard]] Result<IssueProgram> onnxruntime_program(const Expected& expected, const backend::Specification& what);
+[[nodiscard]] Result<IssueProgram> opencv_program(const Expected& expected);
 /// `version`: the library's, "2.6.3"; another interface begins at 3.
-[[nodiscard]] Result<Program> onednn_program(const Expected& expected, const backend::Specification& what,
-                                             const std::string& version);
+[[nodiscard]] Result<IssueProgram> onednn_program(const Expected& expected, const backend::Specification& what,
+                                                  const std::string& version);
 /// By the interface of 2022.
-[[nodiscard]] Result<Program> xnnpack_program(const Expected& expected);
+[[nodiscard]] Result<IssueProgram> xnnpack_program(const Expected& expected);
 
 /// Behind the check, what ends a program whose library refuses.
 [[nodiscard]] int exit_code_of_refusal(const Expected& expected);

@@ -283,8 +283,8 @@ Result<void> check_form(const Case& test_case, const Lowered& lowered) {
 
 }  // namespace
 
-Result<Program> onednn_program(const Expected& expected, const backend::Specification& what,
-                               const std::string& version) {
+Result<IssueProgram> onednn_program(const Expected& expected, const backend::Specification& what,
+                                    const std::string& version) {
   const Case& test_case = *expected.test_case;
   const Lowered* lowered = expected.classification.lowered.get();
   if (lowered == nullptr) return fail("--issue", "oneDNN's interface has no form for a node that is out of contract");
@@ -302,12 +302,12 @@ Result<Program> onednn_program(const Expected& expected, const backend::Specific
   }
   const std::string isa =
       what.word.empty() ? "" : fmt::format("  dnnl::set_max_cpu_isa(dnnl::cpu_isa::{});\n", what.word);
-  return Program{fmt::format(fmt::runtime(kOneDnnProgram), fmt::arg("op", test_case.node().op_type),
-                             fmt::arg("primitive", parts.primitive), fmt::arg("arrays", parts.arrays),
-                             fmt::arg("check", check_text(expected)), fmt::arg("isa", isa),
-                             fmt::arg("attributes", parts.attributes), fmt::arg("run", parts.run),
-                             fmt::arg("refusal", exit_code_of_refusal(expected))),
-                 "c++ -std=c++17 case.cc -o case -ldnnl"};
+  return IssueProgram{fmt::format(fmt::runtime(kOneDnnProgram), fmt::arg("op", test_case.node().op_type),
+                                  fmt::arg("primitive", parts.primitive), fmt::arg("arrays", parts.arrays),
+                                  fmt::arg("check", check_text(expected)), fmt::arg("isa", isa),
+                                  fmt::arg("attributes", parts.attributes), fmt::arg("run", parts.run),
+                                  fmt::arg("refusal", exit_code_of_refusal(expected))),
+                      "c++ -std=c++17 case.cc -o case -ldnnl"};
 }
 
 }  // namespace qconform::report

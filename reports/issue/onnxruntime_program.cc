@@ -73,7 +73,7 @@ std::string_view level_text(std::string_view word) {
 
 }  // namespace
 
-Result<Program> onnxruntime_program(const Expected& expected, const backend::Specification& what) {
+Result<IssueProgram> onnxruntime_program(const Expected& expected, const backend::Specification& what) {
   const Case& test_case = *expected.test_case;
   const OrtForm* form = ort_form_named(what.word);
   std::string entries;
@@ -102,7 +102,8 @@ Result<Program> onnxruntime_program(const Expected& expected, const backend::Spe
       fmt::arg("check", check_text(expected)), fmt::arg("level", level_text(what.word)), fmt::arg("entries", entries),
       fmt::arg("feeds", feeds), fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))),
       fmt::arg("shape", shape_text_of(expected)), fmt::arg("refusal", exit_code_of_refusal(expected)));
-  return Program{source, "c++ -std=c++17 case.cc -o case -I ORT/include -L ORT/lib -Wl,-rpath,ORT/lib -lonnxruntime"};
+  return IssueProgram{source,
+                      "c++ -std=c++17 case.cc -o case -I ORT/include -L ORT/lib -Wl,-rpath,ORT/lib -lonnxruntime"};
 }
 
 }  // namespace qconform::report

@@ -53,7 +53,7 @@ Tensor codes_of(const Tensor& x) {
 
 }  // namespace
 
-Result<Program> opencv_program(const Expected& expected) {
+Result<IssueProgram> opencv_program(const Expected& expected) {
   const Case& test_case = *expected.test_case;
   const auto frame = test_case.input(0) == nullptr ? std::nullopt : opencv_frame_of(test_case);
   if (!frame) return fail("--issue", "OpenCV's importer has no form for a node with these types");
@@ -70,7 +70,7 @@ Result<Program> opencv_program(const Expected& expected) {
       fmt::arg("x_shape", list_text(x.shape)), fmt::arg("input", kOpenCvInput), fmt::arg("result", kOpenCvResult),
       fmt::arg("y_shape", lowered == nullptr ? "" : list_text(lowered->output_shape())),
       fmt::arg("y_type", element_type_text(frame->output)), fmt::arg("refusal", exit_code_of_refusal(expected)));
-  return Program{source, "c++ -std=c++17 case.cc -o case -I /usr/include/opencv4 -lopencv_dnn -lopencv_core"};
+  return IssueProgram{source, "c++ -std=c++17 case.cc -o case -I /usr/include/opencv4 -lopencv_dnn -lopencv_core"};
 }
 
 }  // namespace qconform::report

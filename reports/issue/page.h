@@ -23,7 +23,7 @@ struct Issue {
   const Expected& expected;    ///< expectation of its smallest case
   BackendInfo info;
   Environment environment;
-  Result<Program> program;
+  Result<IssueProgram> program;
   std::vector<Attempt> releases;  ///< those that are here, the oldest first
   std::vector<Attempt> settings;
 };

@@ -10,7 +10,8 @@ int exit_code_of_refusal(const Expected& expected) {
   return expected.classification.expectation() == Expectation::valid ? 2 : 0;
 }
 
-Result<Program> program_for(const Expected& expected, const backend::Specification& what, const BackendInfo& info) {
+Result<IssueProgram> program_for(const Expected& expected, const backend::Specification& what,
+                                 const BackendInfo& info) {
   const bool is_library = what.kind == backend::Specification::Kind::named;
   if (!expected.test_case->is_one_node()) return fail("--issue", "a program has one node, the case has several");
   if (is_library && what.name == "onnxruntime") return onnxruntime_program(expected, what);

@@ -12,14 +12,14 @@ namespace qconform::report {
 
 /// The program prints which elements of y are not right and ends with 1, or prints that all are and ends with 0. A
 /// library that refuses the case ends it with 2 where that is wrong, and with 0 otherwise; one that crashes ends it so.
-struct Program {
+struct IssueProgram {
   std::string source;  ///< text of one file, C++17
   std::string build;   ///< the command that makes `case` of `case.cc`: "c++ -std=c++17 case.cc -o case -ldnnl"
 };
 
 /// Writes the program that makes the same calls, with the same values, as the backend of that name. `expected` has a
 /// case. Errors name "--issue": there is no program for some libraries, or some forms of them.
-[[nodiscard]] Result<Program> program_for(const Expected& expected, const backend::Specification& what,
-                                          const BackendInfo& info);
+[[nodiscard]] Result<IssueProgram> program_for(const Expected& expected, const backend::Specification& what,
+                                               const BackendInfo& info);
 
 }  // namespace qconform::report

@@ -127,7 +127,7 @@ Result<Calls> conversion_calls(const Tensor& x, ElementType y_type, const std::v
 
 }  // namespace
 
-Result<Program> xnnpack_program(const Expected& expected) {
+Result<IssueProgram> xnnpack_program(const Expected& expected) {
   const Case& test_case = *expected.test_case;
   const Lowered* lowered = expected.classification.lowered.get();
   if (lowered == nullptr) return fail("--issue", "XNNPACK's interface has no form for a node that is out of contract");
@@ -150,14 +150,14 @@ Result<Program> xnnpack_program(const Expected& expected) {
     return fail("--issue", "XNNPACK has no convolution with an output of int32");
   }
   const Layout layout = conv != nullptr ? Layout::channels_last : Layout::channels_first;
-  return Program{fmt::format(fmt::runtime(kXnnpackProgram), fmt::arg("op", test_case.node().op_type),
-                             fmt::arg("arrays", calls.arrays), fmt::arg("check", check_text(expected, layout)),
-                             fmt::arg("create", calls.create), fmt::arg("set_up", calls.set_up),
-                             fmt::arg("x_element", element_type_text(x.type)),
-                             fmt::arg("y_element", element_type_text(lowered->output_type())),
-                             fmt::arg("elements", elements_of(lowered->output_shape())),
-                             fmt::arg("refusal", exit_code_of_refusal(expected))),
-                 "c++ -std=c++17 case.cc -o case -lXNNPACK -lpthreadpool"};
+  return IssueProgram{fmt::format(fmt::runtime(kXnnpackProgram), fmt::arg("op", test_case.node().op_type),
+                                  fmt::arg("arrays", calls.arrays), fmt::arg("check", check_text(expected, layout)),
+                                  fmt::arg("create", calls.create), fmt::arg("set_up", calls.set_up),
+                                  fmt::arg("x_element", element_type_text(x.type)),
+                                  fmt::arg("y_element", element_type_text(lowered->output_type())),
+                                  fmt::arg("elements", elements_of(lowered->output_shape())),
+                                  fmt::arg("refusal", exit_code_of_refusal(expected))),
+                      "c++ -std=c++17 case.cc -o case -lXNNPACK -lpthreadpool"};
 }
 
 }  // namespace qconform::report

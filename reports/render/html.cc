@@ -97,8 +97,8 @@ Result<std::string> to_html(const PageDocuments& documents) {
                   parsed(documents.report, "report", Report::kFormat, Report::kVersion, kReportLimits));
   QCONFORM_ASSIGN(const auto bench,
                   optional(documents.bench, "bench", BenchDocument::kFormat, BenchDocument::kVersion, {}));
-  QCONFORM_ASSIGN(const auto comparison, optional(documents.comparison, "comparison", gate::Comparison::kFormat,
-                                                  gate::Comparison::kVersion, kReportLimits));
+  QCONFORM_ASSIGN(const auto comparison, optional(documents.comparison, "comparison", gate::GateResult::kFormat,
+                                                  gate::GateResult::kVersion, kReportLimits));
   std::string matrix;
   if (report.value("backends", Json::array()).size() > 1) {
     QCONFORM_ASSIGN(matrix, matrix_of_releases(documents.report));

@@ -34,7 +34,7 @@ bool write_all(const std::filesystem::path& folder) {
                        "What `qconform run` found. Every other form of the report is rendered from this one.") &&
          write<report::BenchDocument>(folder, "bench-1", "qconform benchmark, version 1",
                                       "What `qconform bench` measured. Times are seconds.") &&
-         write<gate::Comparison>(folder, "gate-1", "qconform gate, version 1",
+         write<gate::GateResult>(folder, "gate-1", "qconform gate, version 1",
                                  "What `qconform gate --json` found between two reports.") &&
          write<report::Matrix>(folder, "matrix-1", "qconform matrix, version 1",
                                "What `qconform matrix --json` prints: causes of failure by release and processor.") &&

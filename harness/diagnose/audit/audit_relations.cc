@@ -57,7 +57,7 @@ class RelationAuditor {
   }
 
   // A relation may break where the base is right: a derived case shows the defect then.
-  void run_mutant(std::size_t number, const relations::Subject& subject, const Tensor& right) {
+  void run_mutant(std::size_t number, const relations::RelationSubject& subject, const Tensor& right) {
     Mutant& mutant = audit_.mutants[number];
     Backend& backend = *backends_[number];
     const std::clock_t start = std::clock();

@@ -39,7 +39,7 @@ class Parts {
 };
 
 /// A case within the contract, not implementation-defined.
-struct Subject {
+struct RelationSubject {
   const Case* base = nullptr;
   const Family* family = nullptr;
   std::shared_ptr<const Parts> parts;  ///< null where the family takes nothing apart
@@ -49,7 +49,7 @@ struct Subject {
 
 /// Takes a case apart; the case must outlive the subject. The error says why no relation speaks of the
 /// case: it is out of contract, or its answer is open.
-[[nodiscard]] Result<Subject> subject_of(const Case& test_case);
+[[nodiscard]] Result<RelationSubject> subject_of(const Case& test_case);
 
 /// An element of the base case's output and one of a derived case's output that it decides.
 struct Link {
@@ -123,8 +123,8 @@ struct Claim {
 /// A claim as one family makes it.
 struct FamilyRelation {
   Claim claim;
-  std::string_view operators;                ///< of the family: "QLinearConv, ConvInteger"
-  Applied (*apply)(const Subject& subject);  ///< the subject is of the family
+  std::string_view operators;                        ///< of the family: "QLinearConv, ConvInteger"
+  Applied (*apply)(const RelationSubject& subject);  ///< the subject is of the family
 };
 
 /// All relations of a family in one list.
@@ -134,9 +134,9 @@ struct FamilyRelation {
 struct Relation : Claim {
   std::string operators;  ///< "QLinearConv, ConvInteger, DequantizeLinear"
   /// Null stands for any family.
-  std::vector<std::pair<const Family*, Applied (*)(const Subject&)>> by_family;
+  std::vector<std::pair<const Family*, Applied (*)(const RelationSubject&)>> by_family;
 
-  [[nodiscard]] Applied apply(const Subject& subject) const;
+  [[nodiscard]] Applied apply(const RelationSubject& subject) const;
 };
 
 /// Every relation, in the order of docs/relations.md.

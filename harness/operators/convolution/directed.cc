@@ -21,12 +21,12 @@ std::vector<std::int32_t> odd_biases(Rng& rng, std::int64_t channels, std::int64
   return values;
 }
 
-void draw_bias(Rng& rng, Draft& draft, std::int64_t least, std::int64_t most) {
+void draw_bias(Rng& rng, ConvolutionDraft& draft, std::int64_t least, std::int64_t most) {
   draft.set_bias(odd_biases(rng, draft.output_channels(), least, most));
 }
 
 // Gives one channel a multiplier from 2^exponent on, of less than 2^7 times that.
-void change_one_channel(Rng& rng, Draft& draft, int exponent) {
+void change_one_channel(Rng& rng, ConvolutionDraft& draft, int exponent) {
   draft.separate_channels();
   const std::int64_t channels = draft.output_channels();
   const std::int64_t changed = rng.between(0, channels - 1);
@@ -39,21 +39,21 @@ void change_one_channel(Rng& rng, Draft& draft, int exponent) {
 }
 
 // Makes outputs tie. With small sums, ties need a multiplier of about a half, where fixed point rounds but once.
-void tie_outputs(Rng& rng, Draft& draft) {
+void tie_outputs(Rng& rng, ConvolutionDraft& draft) {
   if (rng.chance(1, 4)) shrink_sums(rng, draft, true);
   make_exact_ties(rng, draft);
 }
 
 // Weights of a channel that are all but 0 have a tiny scale, and their bias, in units of it, is huge. Below 2^-32 of a
 // step, the whole sum is still 0.
-void settle_beside_dead_channel(Rng& rng, Draft& draft) {
+void settle_beside_dead_channel(Rng& rng, ConvolutionDraft& draft) {
   constexpr int kVanishing = -40;
   settle_output(rng, draft);
   if (rng.chance(1, 2)) change_one_channel(rng, draft, kVanishing);
 }
 
 // Beside an ordinary output, sums of one channel go far beyond the range: 0 is the only one that does not.
-void settle_beside_large_channel(Rng& rng, Draft& draft, int exponent) {
+void settle_beside_large_channel(Rng& rng, ConvolutionDraft& draft, int exponent) {
   if (rng.chance(1, 2)) {
     shrink_sums(rng, draft, rng.chance(1, 2));
   } else {
@@ -63,29 +63,29 @@ void settle_beside_large_channel(Rng& rng, Draft& draft, int exponent) {
 }
 
 // x_scale subnormal; y_scale follows, so that the outputs are ordinary.
-void make_subnormal(Rng& rng, Draft& draft) {
+void make_subnormal(Rng& rng, ConvolutionDraft& draft) {
   draft.set_x_scale(std::ldexp(static_cast<float>(rng.between(1 << 12, (1 << 23) - 1)), -149));
   solve_near_tie(rng, draft);
 }
 
-void leave_domain(Rng& rng, Draft& draft) {
+void leave_domain(Rng& rng, ConvolutionDraft& draft) {
   const auto exponent = static_cast<int>(rng.between(31, 80));
   draft.set_x_scale(random_float(rng, (rng.chance(1, 2) ? exponent : -exponent) - 23));
   solve_near_tie(rng, draft);
 }
 
 // Saturates a part of the elements.
-void overshoot(Rng& rng, Draft& draft) {
+void overshoot(Rng& rng, ConvolutionDraft& draft) {
   fit_output(rng, draft, static_cast<int>(rng.between(280, 800)));
 }
 
 // Both int16 corner cases of int8 data: -128 half of the time.
-void sprinkle_lowest(Rng& rng, Draft& draft) {
+void sprinkle_lowest(Rng& rng, ConvolutionDraft& draft) {
   sprinkle(rng, draft.x(), -128, 1, 2);
   sprinkle(rng, draft.w(), -128, 1, 2);
 }
 
-void sprinkle_large_pairs(Rng& rng, Draft& draft) {
+void sprinkle_large_pairs(Rng& rng, ConvolutionDraft& draft) {
   sprinkle(rng, draft.x(), 255, 1, 2);
   sprinkle(rng, draft.w(), rng.chance(1, 2) ? 127 : -128, 1, 2);
 }
@@ -117,7 +117,7 @@ Case draw_base(Rng& rng, std::string_view op_type, CornerCase corner_case, const
 }
 
 // Changes the data as the corner case needs it, before the output is settled.
-void retouch_data(Rng& rng, Draft& draft, CornerCase corner_case) {
+void retouch_data(Rng& rng, ConvolutionDraft& draft, CornerCase corner_case) {
   switch (corner_case) {
     case CornerCase::pair_saturation: return sprinkle_large_pairs(rng, draft);
     case CornerCase::pair_wrap:
@@ -141,7 +141,7 @@ bool needs_odd_bits(CornerCase corner_case) {
          corner_case == CornerCase::int32_wrap;
 }
 
-void aim_output(Rng& rng, Draft& draft, CornerCase corner_case) {
+void aim_output(Rng& rng, ConvolutionDraft& draft, CornerCase corner_case) {
   switch (corner_case) {
     case CornerCase::tie_positive:
     case CornerCase::tie_negative:
@@ -175,7 +175,7 @@ void aim_output(Rng& rng, Draft& draft, CornerCase corner_case) {
 }  // namespace
 
 Case draw_convolution(Rng& rng, std::string_view op_type, CornerCase corner_case, const Swarm& swarm) {
-  Draft draft(draw_base(rng, op_type, corner_case, swarm));
+  ConvolutionDraft draft(draw_base(rng, op_type, corner_case, swarm));
   retouch_data(rng, draft, corner_case);
   if (draft.is_qlinear()) aim_output(rng, draft, corner_case);
   return draft.get();

@@ -15,11 +15,11 @@
 
 namespace qconform::directed {
 
-void Draft::set_w_scales(const std::vector<float>& values) {
+void ConvolutionDraft::set_w_scales(const std::vector<float>& values) {
   case_.inputs[4] = Tensor::of(ElementType::float32, case_.inputs[4]->shape, values);
 }
 
-void Draft::separate_channels() {
+void ConvolutionDraft::separate_channels() {
   const std::int64_t channels = output_channels();
   for (const std::size_t position : {std::size_t{4}, std::size_t{5}}) {
     Tensor& parameter = *case_.inputs[position];
@@ -32,44 +32,44 @@ void Draft::separate_channels() {
   }
 }
 
-void Draft::set_y_zero_point(std::int64_t value) {
+void ConvolutionDraft::set_y_zero_point(std::int64_t value) {
   case_.inputs[7] = tensor8(y_type(), {}, {value});
 }
 
-std::vector<std::int32_t> Draft::bias() {
+std::vector<std::int32_t> ConvolutionDraft::bias() {
   if (const Tensor* present = case_.input(8)) return present->values<std::int32_t>();
   return std::vector<std::int32_t>(static_cast<std::size_t>(output_channels()), 0);
 }
 
-void Draft::set_bias(const std::vector<std::int32_t>& values) {
+void ConvolutionDraft::set_bias(const std::vector<std::int32_t>& values) {
   case_.inputs.resize(9);
   case_.inputs[8] = Tensor::of(ElementType::int32, {static_cast<std::int64_t>(values.size())}, values);
 }
 
-void Draft::drop_bias() {
+void ConvolutionDraft::drop_bias() {
   case_.inputs.resize(8);
 }
 
-void Draft::set_x_zero_point(std::int64_t value) {
+void ConvolutionDraft::set_x_zero_point(std::int64_t value) {
   Tensor& zero_point = *case_.inputs[2];
   zero_point = tensor8(zero_point.type, zero_point.shape, {value});
 }
 
-void Draft::set_w_zero_points(const std::vector<std::int64_t>& values) {
+void ConvolutionDraft::set_w_zero_points(const std::vector<std::int64_t>& values) {
   Tensor& zero_point = *case_.inputs[5];
   const auto count = static_cast<std::ptrdiff_t>(zero_point.bytes.size());
   zero_point = tensor8(zero_point.type, zero_point.shape, {values.begin(), values.begin() + count});
 }
 
-std::int64_t Draft::x_zero_point() const {
+std::int64_t ConvolutionDraft::x_zero_point() const {
   return integer_at(*case_.inputs[2], 0);
 }
 
-std::int64_t Draft::w_zero_point(std::int64_t channel) const {
+std::int64_t ConvolutionDraft::w_zero_point(std::int64_t channel) const {
   return integer_at(*case_.inputs[5], case_.inputs[5]->bytes.size() == 1 ? 0 : channel);
 }
 
-const reference::ConvolutionOperands& Draft::operands() const {
+const reference::ConvolutionOperands& ConvolutionDraft::operands() const {
   if (operands_.empty()) {
     reference::Contract contract;
     NodeReader reader(case_, operator_of(case_)->inputs, contract);
@@ -78,14 +78,14 @@ const reference::ConvolutionOperands& Draft::operands() const {
   return operands_.front();
 }
 
-std::vector<std::int64_t> Draft::sums() const {
+std::vector<std::int64_t> ConvolutionDraft::sums() const {
   operands_.clear();  // parameters may have changed
   reference::ConvolutionOperands current = operands();
   if (const Tensor* present = is_qlinear_ ? case_.input(8) : nullptr) current.bias = present->values<std::int32_t>();
   return exact_sums(current, *case_.inputs[0], *case_.inputs[is_qlinear_ ? 3 : 1]);
 }
 
-std::int64_t Draft::channel_of(std::size_t index) const {
+std::int64_t ConvolutionDraft::channel_of(std::size_t index) const {
   const reference::ConvolutionGeometry& geometry = operands().geometry;
   return static_cast<std::int64_t>(index) / geometry.output_positions() % geometry.output_channels;
 }
@@ -100,12 +100,12 @@ namespace {
 
 using Sums = std::vector<std::int64_t>;
 
-reference::IntegerRange range_of(const Draft& draft) {
+reference::IntegerRange range_of(const ConvolutionDraft& draft) {
   return reference::range_of(draft.y_type() == ElementType::int8 ? ElementType::int8 : ElementType::uint8);
 }
 
 // Sums in units of x_scale / y_scale.
-double weighed(const Draft& draft, const Sums& sums, std::size_t i) {
+double weighed(const ConvolutionDraft& draft, const Sums& sums, std::size_t i) {
   return static_cast<double>(sums[i]) * static_cast<double>(draft.w_scale(draft.channel_of(i)));
 }
 
@@ -115,7 +115,7 @@ struct Spread {
   [[nodiscard]] double width() const { return high - low; }
 };
 
-Spread spread_of(const Draft& draft, const Sums& sums) {
+Spread spread_of(const ConvolutionDraft& draft, const Sums& sums) {
   Spread spread;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const double value = weighed(draft, sums, i);
@@ -126,7 +126,7 @@ Spread spread_of(const Draft& draft, const Sums& sums) {
 }
 
 // The zero point that centres the values; odd half of the time, when ties differ by it.
-void centre(Rng& rng, Draft& draft, const Spread& spread) {
+void centre(Rng& rng, ConvolutionDraft& draft, const Spread& spread) {
   const reference::IntegerRange range = range_of(draft);
   const double unit = static_cast<double>(draft.x_scale()) / static_cast<double>(draft.y_scale());
   const double middle = (range.lo + range.hi) * 0.5 - (spread.low + spread.high) * 0.5 * unit;
@@ -151,7 +151,7 @@ float power(int exponent) {
 }
 
 // One sum of every channel.
-Sums pick_by_channel(Rng& rng, Draft& draft, const Sums& sums) {
+Sums pick_by_channel(Rng& rng, ConvolutionDraft& draft, const Sums& sums) {
   const auto channels = static_cast<std::size_t>(draft.output_channels());
   Sums chosen(channels, 0);
   std::vector<std::uint32_t> seen(channels, 0);
@@ -163,7 +163,7 @@ Sums pick_by_channel(Rng& rng, Draft& draft, const Sums& sums) {
 }
 
 // Adds to the bias of every channel what puts one of its elements on a tie: sums are A, values A / 2^shift.
-void shift_onto_ties(Rng& rng, Draft& draft, const Sums& sums, const std::vector<int>& shifts) {
+void shift_onto_ties(Rng& rng, ConvolutionDraft& draft, const Sums& sums, const std::vector<int>& shifts) {
   std::vector<std::int32_t> bias = draft.bias();
   const Sums chosen = pick_by_channel(rng, draft, sums);
   for (std::size_t m = 0; m < bias.size(); ++m) {
@@ -176,7 +176,7 @@ void shift_onto_ties(Rng& rng, Draft& draft, const Sums& sums, const std::vector
 }
 
 // An element that is worth a tie: not tiny beside the largest.
-std::optional<std::size_t> pick_element(Rng& rng, const Draft& draft, const Sums& sums, double width) {
+std::optional<std::size_t> pick_element(Rng& rng, const ConvolutionDraft& draft, const Sums& sums, double width) {
   if (sums.empty() || width <= 0) return std::nullopt;
   for (int attempt = 0; attempt < 32; ++attempt) {
     const auto i = static_cast<std::size_t>(rng.below(static_cast<std::uint32_t>(sums.size())));
@@ -187,7 +187,7 @@ std::optional<std::size_t> pick_element(Rng& rng, const Draft& draft, const Sums
 
 // y_scale stays; w_scale of every channel but one moves a little, so that an element of it comes to
 // lie on a tie as nearly as a float32 can bring it there, or one ulp beside.
-void solve_other_channels(Rng& rng, Draft& draft, const Sums& sums, std::int64_t solved) {
+void solve_other_channels(Rng& rng, ConvolutionDraft& draft, const Sums& sums, std::int64_t solved) {
   const Sums chosen = pick_by_channel(rng, draft, sums);
   std::vector<float> scales;
   for (std::int64_t m = 0; m < draft.output_channels(); ++m) {
@@ -206,7 +206,7 @@ void solve_other_channels(Rng& rng, Draft& draft, const Sums& sums, std::int64_t
 
 }  // namespace
 
-void fit_output(Rng& rng, Draft& draft, int share) {
+void fit_output(Rng& rng, ConvolutionDraft& draft, int share) {
   const Spread spread = spread_of(draft, draft.sums());
   if (spread.width() <= 0) return;
   const double steps = 255.0 * share / 256.0;
@@ -214,7 +214,7 @@ void fit_output(Rng& rng, Draft& draft, int share) {
   centre(rng, draft, spread);
 }
 
-void make_exact_ties(Rng& rng, Draft& draft) {
+void make_exact_ties(Rng& rng, ConvolutionDraft& draft) {
   draft.set_x_scale(power(static_cast<int>(rng.between(-10, 2))));
   std::vector<int> exponents;
   std::vector<float> scales;
@@ -241,7 +241,7 @@ void make_exact_ties(Rng& rng, Draft& draft) {
   centre(rng, draft, spread);
 }
 
-void solve_near_tie(Rng& rng, Draft& draft) {
+void solve_near_tie(Rng& rng, ConvolutionDraft& draft) {
   if (rng.chance(1, 2)) draft.separate_channels();
   const Sums sums = draft.sums();
   const Spread spread = spread_of(draft, sums);
@@ -256,13 +256,13 @@ void solve_near_tie(Rng& rng, Draft& draft) {
   centre(rng, draft, spread);
 }
 
-void solve_beside_tie(Rng& rng, Draft& draft) {
+void solve_beside_tie(Rng& rng, ConvolutionDraft& draft) {
   solve_near_tie(rng, draft);
   const std::int64_t steps = rng.between(8, 128);
   draft.set_y_scale(neighbour(draft.y_scale(), rng.chance(1, 2) ? steps : -steps));
 }
 
-void cancel_by_bias(Rng& rng, Draft& draft) {
+void cancel_by_bias(Rng& rng, ConvolutionDraft& draft) {
   constexpr std::int64_t kRoom = 100;
   draft.drop_bias();
   const Sums sums = draft.sums();
@@ -278,7 +278,7 @@ void cancel_by_bias(Rng& rng, Draft& draft) {
   draft.set_y_zero_point(draft.y_type() == ElementType::int8 ? 0 : 128);
 }
 
-void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond) {
+void put_at_edge(Rng& rng, ConvolutionDraft& draft, bool high, int beyond) {
   fit_output(rng, draft, static_cast<int>(rng.between(60, 200)));
   const Sums sums = draft.sums();
   std::size_t extreme = 0;
@@ -310,7 +310,7 @@ void quieten(Rng& rng, Tensor& tensor, std::int64_t reach, std::uint32_t rarity,
 
 }  // namespace
 
-void shrink_sums(Rng& rng, Draft& draft, bool has_bias) {
+void shrink_sums(Rng& rng, ConvolutionDraft& draft, bool has_bias) {
   const std::size_t filter = draft.w().bytes.size() / static_cast<std::size_t>(draft.output_channels());
   const auto rarity = static_cast<std::uint32_t>(1 + filter / 64);
   quieten(rng, draft.x(), 4, rarity, [&](std::size_t) { return draft.x_zero_point(); });
@@ -331,7 +331,7 @@ void shrink_sums(Rng& rng, Draft& draft, bool has_bias) {
   centre(rng, draft, spread);
 }
 
-void solve_carry(Rng& rng, Draft& draft) {
+void solve_carry(Rng& rng, ConvolutionDraft& draft) {
   if (rng.chance(1, 2)) {
     shrink_sums(rng, draft, rng.chance(1, 2));
   } else {
@@ -356,7 +356,7 @@ void solve_carry(Rng& rng, Draft& draft) {
   }
 }
 
-void move_zero_points_to_ends(Rng& rng, Draft& draft) {
+void move_zero_points_to_ends(Rng& rng, ConvolutionDraft& draft) {
   const auto end_of = [](ElementType type, bool high) -> std::int64_t {
     return type == ElementType::int8 ? (high ? 127 : -128) : (high ? 255 : 0);
   };
@@ -371,7 +371,7 @@ void move_zero_points_to_ends(Rng& rng, Draft& draft) {
   draft.set_y_zero_point(end_of(draft.y_type(), spread.high < -spread.low));
 }
 
-void settle_output(Rng& rng, Draft& draft) {
+void settle_output(Rng& rng, ConvolutionDraft& draft) {
   switch (rng.below(5)) {
     case 0: return fit_output(rng, draft, static_cast<int>(rng.between(100, 256)));
     case 1:

@@ -11,9 +11,10 @@
 namespace qconform::directed {
 
 /// Wraps a valid QLinearConv or ConvInteger case.
-class Draft {
+class ConvolutionDraft {
  public:
-  explicit Draft(Case test_case) : case_(std::move(test_case)), is_qlinear_(case_.node().op_type == "QLinearConv") {}
+  explicit ConvolutionDraft(Case test_case)
+      : case_(std::move(test_case)), is_qlinear_(case_.node().op_type == "QLinearConv") {}
 
   [[nodiscard]] const Case& get() const { return case_; }
   [[nodiscard]] bool is_qlinear() const { return is_qlinear_; }
@@ -65,41 +66,41 @@ void sprinkle(Rng& rng, Tensor& tensor, std::int64_t value, std::uint32_t numera
 
 /// A y_scale that spreads the values over about `share` of 256 of the output range, and the zero point
 /// that centres them.
-void fit_output(Rng& rng, Draft& draft, int share);
+void fit_output(Rng& rng, ConvolutionDraft& draft, int share);
 
 /// Power-of-two scales under which, by a small change of the bias, one element of every channel lies
 /// exactly on a tie. All of float32 arithmetic agrees there: one answer is right.
-void make_exact_ties(Rng& rng, Draft& draft);
+void make_exact_ties(Rng& rng, ConvolutionDraft& draft);
 
 /// A y_scale that puts one element on a tie as nearly as a float32 can, half of the time one ulp
 /// further; under scales by channel, one element of every channel. x_scale stays.
-void solve_near_tie(Rng& rng, Draft& draft);
+void solve_near_tie(Rng& rng, ConvolutionDraft& draft);
 
 /// A y_scale that puts one element beside a tie: farther from it than roundings between a sum and the
 /// output take it, but not than the errors of a sum formed in float32, which grow with every product.
-void solve_beside_tie(Rng& rng, Draft& draft);
+void solve_beside_tie(Rng& rng, ConvolutionDraft& draft);
 
 /// A bias for each channel that leaves some hundreds at most of its first sum, and a multiplier of 1 in the first
 /// channel: float32 holds neither a long sum nor such a bias, and what is left shows that.
-void cancel_by_bias(Rng& rng, Draft& draft);
+void cancel_by_bias(Rng& rng, ConvolutionDraft& draft);
 
 /// The zero point that puts the lowest (or highest) rounded value `beyond` steps outside of the
 /// output range: 0 is its end. Fits the output first.
-void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond);
+void put_at_edge(Rng& rng, ConvolutionDraft& draft, bool high, int beyond);
 
 /// Data near the zero points, sums of at most some hundreds, and a multiplier of 1 and more under which they mostly do
 /// not saturate. A bias is small too, and stays away without `has_bias`.
-void shrink_sums(Rng& rng, Draft& draft, bool has_bias);
+void shrink_sums(Rng& rng, ConvolutionDraft& draft, bool has_bias);
 
 /// Scales under which the multiplier of every channel lies just below a power of two (CornerCase::multiplier_carry):
 /// large sums and a multiplier below 1, or small ones and one from about 1 on.
-void solve_carry(Rng& rng, Draft& draft);
+void solve_carry(Rng& rng, ConvolutionDraft& draft);
 
 /// Zero points of x, w and y at ends of their types, and a y_scale under which the outputs lie inside their range.
-void move_zero_points_to_ends(Rng& rng, Draft& draft);
+void move_zero_points_to_ends(Rng& rng, ConvolutionDraft& draft);
 
 /// One of the first three, drawn.
-void settle_output(Rng& rng, Draft& draft);
+void settle_output(Rng& rng, ConvolutionDraft& draft);
 
 /// A convolution of one or a few outputs over at least `products` products each, nearly all of them
 /// with the largest magnitude (255 * 255) and of one sign. Scales are 1.

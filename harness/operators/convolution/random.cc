@@ -367,7 +367,7 @@ LargeExtent draw_large_extent(const Rng& rng, const Swarm& swarm) {
 Case with_rare_values(const Rng& rng, const Swarm& swarm, Case drawn) {
   Rng own = aside(rng, 2);
   if (!own.chance(1, 32)) return drawn;
-  directed::Draft draft(std::move(drawn));
+  directed::ConvolutionDraft draft(std::move(drawn));
   if (own.chance(1, 2)) {
     directed::shrink_sums(own, draft, swarm.draw(own, feature::bias, 1, 2));
   } else if (!leaves_out(swarm, feature::extreme_zero_points)) {

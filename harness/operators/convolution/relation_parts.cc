@@ -121,7 +121,7 @@ Case Convolution::build(const std::string& suffix) const {
   return result;
 }
 
-const Convolution* convolution_of(const Subject& subject) {
+const Convolution* convolution_of(const RelationSubject& subject) {
   return dynamic_cast<const Convolution*>(subject.parts.get());
 }
 
@@ -183,7 +183,7 @@ Case with_axis(const Convolution& convolution, std::size_t before, const char* s
   return derived.build(suffix);
 }
 
-Applied raise_rank(const Subject& subject) {
+Applied raise_rank(const RelationSubject& subject) {
   const Convolution& base = *convolution_of(subject);
   if (base.has_auto_pad()) return kAutoPad;
   if (base.x.shape.size() >= 8) return NotApplicable{"x has as many axes as are handled"};
@@ -205,7 +205,7 @@ Grid with_reversed_axes(const Grid& grid) {
                     [](const Values& index) { return reversed_behind(index, 2); });
 }
 
-Applied swap_axes(const Subject& subject) {
+Applied swap_axes(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   const std::size_t rank = derived.spatial_rank();
   if (rank < 2) return NotApplicable{"one spatial axis"};
@@ -238,7 +238,7 @@ Grid mirrored(const Grid& grid, const Values& shape) {
 
 // The last window leaves `unreached` elements behind it. Read backwards, they must not be there: they
 // are taken from the padding first, then from x.
-Applied mirror(const Subject& subject) {
+Applied mirror(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPad;
   const std::size_t rank = derived.spatial_rank();

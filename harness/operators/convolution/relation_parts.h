@@ -57,7 +57,7 @@ struct Convolution final : Parts {
 };
 
 /// The parts of a subject; null for other families.
-[[nodiscard]] const Convolution* convolution_of(const Subject& subject);
+[[nodiscard]] const Convolution* convolution_of(const RelationSubject& subject);
 
 /// Family::take_apart
 [[nodiscard]] std::unique_ptr<const Parts> take_convolution_apart(const Case& test_case, const Lowered& lowered);

@@ -21,7 +21,7 @@ std::vector<Link> links_by_channel(const Values& shape, std::int64_t derived_cha
   });
 }
 
-Applied split_groups(const Subject& subject) {
+Applied split_groups(const RelationSubject& subject) {
   const Convolution& base = *convolution_of(subject);
   if (base.group == 1) return kOneGroup;
   const std::int64_t inputs = base.geometry.group_input_channels();
@@ -44,7 +44,7 @@ Applied split_groups(const Subject& subject) {
   });
 }
 
-Applied groups_as_blocks(const Subject& subject) {
+Applied groups_as_blocks(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (derived.group == 1) return kOneGroup;
   const std::int64_t inputs = derived.geometry.group_input_channels();
@@ -64,7 +64,7 @@ Applied groups_as_blocks(const Subject& subject) {
 
 // The whole order of output channels is reversed, and with it the order of groups; within its group
 // every input channel keeps its place.
-Applied reverse_outputs(const Subject& subject) {
+Applied reverse_outputs(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   const std::int64_t channels = derived.geometry.output_channels;
   if (channels < 2) return NotApplicable{"one output channel"};
@@ -85,7 +85,7 @@ Applied reverse_outputs(const Subject& subject) {
   });
 }
 
-Applied split_outputs(const Subject& subject) {
+Applied split_outputs(const RelationSubject& subject) {
   const Convolution& base = *convolution_of(subject);
   const std::int64_t channels = base.geometry.output_channels;
   if (base.group != 1) return NotApplicable{"more than one group"};
@@ -109,7 +109,7 @@ Applied split_outputs(const Subject& subject) {
   });
 }
 
-Applied reverse_inputs(const Subject& subject) {
+Applied reverse_inputs(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   const std::int64_t inputs = derived.geometry.group_input_channels();
   if (inputs < 2) return NotApplicable{"one input channel in a group"};
@@ -127,7 +127,7 @@ Applied reverse_inputs(const Subject& subject) {
 
 // One more input channel in each group that holds nothing but x's zero point; its weights lie as far
 // from theirs as the type allows.
-Applied add_silent_channel(const Subject& subject) {
+Applied add_silent_channel(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   const std::int64_t inputs = derived.geometry.group_input_channels();
   const Grid x = derived.x;
@@ -192,7 +192,7 @@ namespace {
 constexpr NotApplicable kNoImages{"no convolution"};
 constexpr NotApplicable kOneImage{"one image"};
 
-Applied split_batch(const Subject& subject) {
+Applied split_batch(const RelationSubject& subject) {
   const Convolution& base = *convolution_of(subject);
   const std::int64_t images = base.geometry.batch;
   if (images < 2) return kOneImage;
@@ -215,7 +215,7 @@ Applied split_batch(const Subject& subject) {
   });
 }
 
-Applied reverse_images(const Subject& subject) {
+Applied reverse_images(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   const std::int64_t images = derived.geometry.batch;
   if (images < 2) return kOneImage;
@@ -276,7 +276,7 @@ void stuff_kernel(Convolution& convolution, const Values& spread, std::int64_t e
   });
 }
 
-Applied undo_dilation(const Subject& subject) {
+Applied undo_dilation(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPadOfKernel;
   const auto& axes = derived.geometry.axes;
@@ -289,7 +289,7 @@ Applied undo_dilation(const Subject& subject) {
   return same_output(derived.build("/dilation-stuffed"));
 }
 
-Applied extend_kernel(const Subject& subject) {
+Applied extend_kernel(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPadOfKernel;
   const std::size_t rank = derived.spatial_rank();
@@ -299,7 +299,7 @@ Applied extend_kernel(const Subject& subject) {
   return same_output(derived.build("/kernel-extended"));
 }
 
-Applied undo_stride(const Subject& subject) {
+Applied undo_stride(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPadOfKernel;
   const Values strides = derived.strides;
@@ -355,7 +355,7 @@ namespace {
 // The derived case grows with its pads; beyond this many elements it would cost more than it shows.
 constexpr std::int64_t kMaxElements = 1 << 22;
 
-Applied write_out_pads(const Subject& subject) {
+Applied write_out_pads(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return NotApplicable{"auto_pad places the padding"};
   if (std::all_of(derived.pads.begin(), derived.pads.end(), [](std::int64_t pad) { return pad == 0; })) {
@@ -378,7 +378,7 @@ Applied write_out_pads(const Subject& subject) {
   return same_output(derived.build("/pads-written-out"));
 }
 
-Applied state_pads(const Subject& subject) {
+Applied state_pads(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (!derived.has_auto_pad()) return NotApplicable{"auto_pad is NOTSET"};
   derived.restated = true;

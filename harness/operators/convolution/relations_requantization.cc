@@ -10,7 +10,7 @@
 namespace qconform::relations {
 namespace {
 
-Applied scale_by_power_of_two(const Subject& subject) {
+Applied scale_by_power_of_two(const RelationSubject& subject) {
   const Convolution& base = *convolution_of(subject);
   if (!base.is_quantized) return NotApplicable{"no scales"};
   bool moderate = is_moderate(base.x_scale) && is_moderate(base.y_scale);
@@ -32,7 +32,7 @@ Applied scale_by_power_of_two(const Subject& subject) {
   });
 }
 
-Applied move_zero_point(const Subject& subject) {
+Applied move_zero_point(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
   const Range range = range_of(derived.y_type);
@@ -76,7 +76,7 @@ std::optional<BiasChannels> carry_bias(const Convolution& convolution) {
   return result;
 }
 
-Applied bias_as_channels(const Subject& subject) {
+Applied bias_as_channels(const RelationSubject& subject) {
   const Convolution& base = *convolution_of(subject);
   if (!base.bias) return NotApplicable{"no bias"};
   if (std::any_of(base.pads.begin(), base.pads.end(), [](std::int64_t pad) { return pad != 0; })) {
@@ -183,7 +183,7 @@ bool is_determined(std::int64_t sum) {
   return magnitude == 0 || magnitude >> std::countr_zero(magnitude) < (std::uint64_t{1} << 24);
 }
 
-Applied show_accumulators(const Subject& subject) {
+Applied show_accumulators(const RelationSubject& subject) {
   if (!subject.is("ConvInteger")) return NotApplicable{"not ConvInteger"};
   const Convolution& base = *convolution_of(subject);
   return Derivation([&base](const Tensor& sums) {
@@ -228,7 +228,7 @@ std::span<const FamilyRelation> requantization_relations() {
 
 namespace {
 
-Applied shift_x(const Subject& subject) {
+Applied shift_x(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   derived.x_zero_point += shift_to_other_sign(derived.x.type);
   derived.states_x_zero_point = true;
@@ -236,7 +236,7 @@ Applied shift_x(const Subject& subject) {
   return same_output(derived.build("/x-shift-128"));
 }
 
-Applied shift_w(const Subject& subject) {
+Applied shift_w(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   for (std::int64_t& value : derived.w_zero_point.values) value += shift_to_other_sign(derived.w.type);
   derived.states_w_zero_point = true;
@@ -244,7 +244,7 @@ Applied shift_w(const Subject& subject) {
   return same_output(derived.build("/w-shift-128"));
 }
 
-Applied shift_y(const Subject& subject) {
+Applied shift_y(const RelationSubject& subject) {
   Convolution derived = *convolution_of(subject);
   if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
   const std::int64_t by = shift_to_other_sign(derived.y_type);

@@ -133,7 +133,8 @@ const ExpressionSlot kRequantizationSlots[] = {{"w_scale.index",
 std::span<const ExpressionSlot> convolution_slots() {
   static const std::vector<ExpressionSlot> kSlots = [] {
     std::vector<ExpressionSlot> all;
-    for (const auto slots : {geometry_slots(), sum_slots(), std::span(kRequantizationSlots)}) {
+    for (const std::span<const ExpressionSlot> slots :
+         {geometry_slots(), sum_slots(), std::span<const ExpressionSlot>(kRequantizationSlots)}) {
       all.insert(all.end(), slots.begin(), slots.end());
     }
     return all;

@@ -43,12 +43,12 @@ std::int64_t half_bits(float power) {
       encode(reference::float_format(ElementType::float16), static_cast<double>(power), reference::Overflow::special));
 }
 
-class Draft;
-using Step = std::optional<Wire> (*)(Draft& draft, const Wire& x);
+class GraphDraft;
+using Step = std::optional<Wire> (*)(GraphDraft& draft, const Wire& x);
 
-class Draft {
+class GraphDraft {
  public:
-  Draft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
+  GraphDraft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
       : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)) {}
 
   Rng rng;
@@ -236,7 +236,7 @@ class Draft {
 // Steps: each adds the nodes of one compute node behind float x, and returns its float output; nothing where x has no
 // fitting shape.
 
-std::optional<Wire> conv(Draft& d, const Wire& x) {
+std::optional<Wire> conv(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 3) return std::nullopt;
   const std::int64_t channels = x.shape[1];
   std::int64_t group = d.rng.chance(1, 4) ? channels : 1;
@@ -261,7 +261,7 @@ std::optional<Wire> conv(Draft& d, const Wire& x) {
   return d.wire(d.build.node("Conv", inputs, attributes));
 }
 
-std::optional<Wire> conv_transpose(Draft& d, const Wire& x) {
+std::optional<Wire> conv_transpose(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 3) return std::nullopt;
   Shape shape{x.shape[1], d.rng.between(1, 4)};
   Shape strides;
@@ -275,7 +275,7 @@ std::optional<Wire> conv_transpose(Draft& d, const Wire& x) {
   return d.wire(d.build.node("ConvTranspose", inputs, {{"strides", strides}}));
 }
 
-std::optional<Wire> gemm(Draft& d, const Wire& x) {
+std::optional<Wire> gemm(GraphDraft& d, const Wire& x) {
   if (x.shape.size() != 2) return std::nullopt;
   const bool transposed = d.rng.chance(1, 2);
   const bool transposes_x = d.rng.chance(1, 6);
@@ -295,7 +295,7 @@ std::optional<Wire> gemm(Draft& d, const Wire& x) {
   return d.wire(d.build.node("Gemm", inputs, attributes));
 }
 
-std::optional<Wire> matmul(Draft& d, const Wire& x) {
+std::optional<Wire> matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const std::int64_t columns = d.rng.between(1, 12);
   const Wire w =
@@ -306,7 +306,7 @@ std::optional<Wire> matmul(Draft& d, const Wire& x) {
 }
 
 // Weights that are transposed behind their DQ.
-std::optional<Wire> turned_matmul(Draft& d, const Wire& x) {
+std::optional<Wire> turned_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const Wire w = d.weights({x.shape.back(), x.shape.back()}, d.rng.between(0, 1));
   const std::string turned = d.build.node("Transpose", {w.name}, {{"perm", Shape{1, 0}}});
@@ -314,7 +314,7 @@ std::optional<Wire> turned_matmul(Draft& d, const Wire& x) {
 }
 
 // Two products with one bias.
-std::optional<Wire> twins(Draft& d, const Wire& x) {
+std::optional<Wire> twins(GraphDraft& d, const Wire& x) {
   if (x.shape.size() != 2) return std::nullopt;
   const std::int64_t columns = d.rng.between(1, 12);
   const Wire first = d.weights({x.shape[1], columns}, 1);
@@ -324,7 +324,7 @@ std::optional<Wire> twins(Draft& d, const Wire& x) {
       "Add", {d.build.node("Gemm", {x.name, first.name, bias}), d.build.node("Gemm", {x.name, second.name, bias})}));
 }
 
-std::optional<Wire> binary(Draft& d, const Wire& x) {
+std::optional<Wire> binary(GraphDraft& d, const Wire& x) {
   static constexpr const char* kNames[] = {"Add", "Add", "Mul", "Sub"};
   Shape shape = x.shape;
   if (d.rng.chance(1, 3)) {
@@ -334,16 +334,16 @@ std::optional<Wire> binary(Draft& d, const Wire& x) {
   return d.wire(d.build.node(d.rng.pick(kNames), {x.name, other.name}));
 }
 
-std::optional<Wire> square(Draft& d, const Wire& x) {
+std::optional<Wire> square(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("Mul", {x.name, x.name}));
 }
 
-std::optional<Wire> division(Draft& d, const Wire& x) {
+std::optional<Wire> division(GraphDraft& d, const Wire& x) {
   const float by = d.is_exact() ? 4.0F : 3.7F;
   return d.wire(d.build.node("Div", {x.name, d.build.initializer(make::float32(by))}));
 }
 
-std::optional<Wire> activation(Draft& d, const Wire& x) {
+std::optional<Wire> activation(GraphDraft& d, const Wire& x) {
   switch (d.rng.below(8)) {
     case 0:
     case 1:
@@ -361,7 +361,7 @@ std::optional<Wire> activation(Draft& d, const Wire& x) {
   }
 }
 
-std::optional<Wire> pool(Draft& d, const Wire& x) {
+std::optional<Wire> pool(GraphDraft& d, const Wire& x) {
   if (x.shape.size() != 4) return std::nullopt;
   Shape kernel{std::min<std::int64_t>(x.shape[2], 2), std::min<std::int64_t>(x.shape[3], d.rng.between(1, 3))};
   std::vector<Attribute> attributes{{"kernel_shape", kernel},
@@ -378,7 +378,7 @@ std::optional<Wire> pool(Draft& d, const Wire& x) {
   }
 }
 
-std::optional<Wire> movement(Draft& d, const Wire& x) {
+std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   switch (d.rng.below(6)) {
     case 0: {
@@ -413,7 +413,7 @@ std::optional<Wire> movement(Draft& d, const Wire& x) {
   }
 }
 
-std::optional<Wire> reduction(Draft& d, const Wire& x) {
+std::optional<Wire> reduction(GraphDraft& d, const Wire& x) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   if (d.rng.chance(1, 3)) {
     return d.wire(d.build.node("Softmax", {x.name}, {{"axis", rank - 1}}));
@@ -426,19 +426,19 @@ std::optional<Wire> reduction(Draft& d, const Wire& x) {
 
 // The MatMul family: each takes x and returns floats again, or stands alone on x.
 
-Tensor bytes_of(Draft& d, Shape shape) {
+Tensor bytes_of(GraphDraft& d, Shape shape) {
   return d.data(d.rng.chance(1, 2) ? uint8 : int8, std::move(shape));
 }
 
 // A zero point for weights of that type, or one for each column; "" where there is none.
-std::string column_zero_point(Draft& d, ElementType type, std::int64_t columns) {
+std::string column_zero_point(GraphDraft& d, ElementType type, std::int64_t columns) {
   if (d.rng.chance(1, 3)) return "";
   if (d.rng.chance(1, 2)) return d.build.initializer(make::integer(type, d.zero_point(type)));
   return d.build.initializer(d.data(type, {columns}));
 }
 
 // x is uint8, and `zero_point` its own.
-std::string matmul_integer(Draft& d, const std::string& x, const std::string& zero_point, std::int64_t depth) {
+std::string matmul_integer(GraphDraft& d, const std::string& x, const std::string& zero_point, std::int64_t depth) {
   const std::int64_t columns = d.rng.between(1, 12);
   const Tensor w = bytes_of(d, {depth, columns});
   const ElementType type = w.type;
@@ -448,7 +448,7 @@ std::string matmul_integer(Draft& d, const std::string& x, const std::string& ze
   return d.build.node("MatMulInteger", inputs);
 }
 
-std::optional<Wire> dynamic_matmul(Draft& d, const Wire& x) {
+std::optional<Wire> dynamic_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
   const std::vector<std::string> q = d.build.nodes("DynamicQuantizeLinear", {x.name}, 3);
   const std::string sum = matmul_integer(d, q[0], q[2], x.shape.back());
@@ -457,7 +457,7 @@ std::optional<Wire> dynamic_matmul(Draft& d, const Wire& x) {
   return d.wire(d.build.node("Mul", {real, scale}));
 }
 
-std::optional<Wire> qlinear_matmul(Draft& d, const Wire& x) {
+std::optional<Wire> qlinear_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const auto q = d.quantize(x, true);
   if (!q || (q->type != uint8 && q->type != int8)) return std::nullopt;
@@ -485,7 +485,7 @@ std::optional<Wire> qlinear_matmul(Draft& d, const Wire& x) {
 }
 
 // MatMulNBits of com.microsoft.
-std::optional<Wire> packed_matmul(Draft& d, const Wire& x) {
+std::optional<Wire> packed_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const std::int64_t depth = x.shape.back();
   const std::int64_t columns = d.rng.between(1, 8);
@@ -502,7 +502,7 @@ std::optional<Wire> packed_matmul(Draft& d, const Wire& x) {
 }
 
 // DQ of weights in blocks, then MatMul.
-std::optional<Wire> blocked_matmul(Draft& d, const Wire& x) {
+std::optional<Wire> blocked_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 21) return std::nullopt;
   static constexpr ElementType kTypes[] = {int4, uint4, int8, uint8};
   const std::int64_t depth = x.shape.back();
@@ -522,7 +522,7 @@ std::optional<Wire> blocked_matmul(Draft& d, const Wire& x) {
   return d.wire(d.build.node("MatMul", {x.name, w}));
 }
 
-std::optional<Wire> topk(Draft& d, const Wire& x) {
+std::optional<Wire> topk(GraphDraft& d, const Wire& x) {
   if (d.opset() < 11) return std::nullopt;
   const std::string k = d.build.initializer(make::integers(int64, {1}, {d.rng.between(1, x.shape.back())}));
   std::vector<Attribute> attributes;
@@ -531,7 +531,7 @@ std::optional<Wire> topk(Draft& d, const Wire& x) {
 }
 
 // A graph of one node that is no operator by itself.
-Case draw_alone(Draft& d) {
+Case draw_alone(GraphDraft& d) {
   const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
   if (d.opset() >= 11 && d.rng.chance(1, 3)) {
     std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
@@ -549,7 +549,7 @@ Case draw_alone(Draft& d) {
 }
 
 // Q and DQ, in half of the cases with a scale of float16 at DQ.
-std::optional<Wire> requantization(Draft& d, const Wire& x) {
+std::optional<Wire> requantization(GraphDraft& d, const Wire& x) {
   auto q = d.quantize(x, true);
   if (!q) return std::nullopt;
   const auto scale = static_cast<float>(q->scale);
@@ -606,7 +606,7 @@ Shape draw_shape(Rng& rng) {
 // Quantized x, then units: DQ, one compute node or two, Q.
 Case draw_graph(std::uint64_t seed, std::uint64_t index) {
   const std::int64_t opset_version = Rng(seed + 1, index).pick(kOpsets);
-  Draft draft(seed, index, opset_version);
+  GraphDraft draft(seed, index, opset_version);
   const auto weights = weights_of(seed, index);
   Rng& rng = draft.rng;
   if (rng.chance(1, 48)) return draw_alone(draft);

@@ -23,7 +23,7 @@ Applied all_the_same(std::vector<Case> derived) {
 
 // Levels.
 
-Applied at_other_levels(const Subject& subject) {
+Applied at_other_levels(const RelationSubject& subject) {
   return Derivation([base = *subject.base](const Tensor&) {
     Application application{{base}, {}, nullptr};
     application.on_siblings = true;
@@ -63,7 +63,7 @@ std::optional<Case> with_nodes_for_initializers(const Case& base, const char* su
   return pruned(std::move(result));
 }
 
-Applied in_other_forms(const Subject& subject) {
+Applied in_other_forms(const RelationSubject& subject) {
   constexpr std::int64_t kConstantsOfNumbers = 12;
   const Case& base = *subject.base;
   std::vector<Case> derived;
@@ -226,7 +226,7 @@ std::optional<Case> with_result_reshaped(const Case& base) {
   return result;
 }
 
-Applied in_contexts(const Subject& subject) {
+Applied in_contexts(const RelationSubject& subject) {
   const Case& base = *subject.base;
   std::vector<Case> derived;
   for (auto& one :
@@ -304,7 +304,7 @@ std::optional<std::pair<Tensor, Tensor>> pair_of(const Case& graph, const Node& 
   return std::pair(*scale, stated ? *stated : Tensor::zeros(type, scale->shape));
 }
 
-Applied as_one_operator(const Subject& subject) {
+Applied as_one_operator(const RelationSubject& subject) {
   static constexpr NotApplicable kNoUnit{"it is no convolution or product of matrices between DQs and Q alone"};
   const Case& base = *subject.base;
   const auto unit = base.outputs.size() == 1 ? unit_of(base) : std::nullopt;

@@ -87,7 +87,7 @@ void set_axis(const Operand& operand, std::size_t blocked, Rng& rng, std::vector
 
 }  // namespace
 
-Extent extent_of(ElementType type) {
+UnitExtent extent_of(ElementType type) {
   if (!is_integer(type)) {
     const double most = reference::decode(format_of(type), format_of(type).largest());
     return {-most, most};
@@ -96,11 +96,11 @@ Extent extent_of(ElementType type) {
   return {static_cast<double>(range.lo), static_cast<double>(range.hi)};
 }
 
-double Draft::in_real(double value) const {
+double UnitDraft::in_real(double value) const {
   return reference::rounded_to(format_of(u.real), value);
 }
 
-double Draft::draw_scale() {
+double UnitDraft::draw_scale() {
   const auto fraction = static_cast<double>(rng.between(1, (1 << 23) - 1)) * 0x1p-23;
   const auto drawn = [&](int least, int most) {
     const auto exponent = static_cast<int>(rng.between(least, most));
@@ -116,7 +116,7 @@ double Draft::draw_scale() {
   }
 }
 
-std::string Draft::real_tensor(const Shape& shape, const std::vector<double>& values) {
+std::string UnitDraft::real_tensor(const Shape& shape, const std::vector<double>& values) {
   Tensor tensor = Tensor::zeros(u.real, shape);
   for (std::size_t i = 0; i < values.size(); ++i) {
     set_raw_bits_at(tensor.bytes, qconform::bits_of(u.real), static_cast<std::int64_t>(i),
@@ -125,12 +125,12 @@ std::string Draft::real_tensor(const Shape& shape, const std::vector<double>& va
   return nodes.initializer(std::move(tensor));
 }
 
-std::string Draft::integers(const std::vector<std::int64_t>& values) {
+std::string UnitDraft::integers(const std::vector<std::int64_t>& values) {
   return nodes.initializer(make::integers(int64, {static_cast<std::int64_t>(values.size())}, values));
 }
 
-Parameters Draft::parameters(const Operand& operand, const Shape& shape, std::size_t blocked,
-                             const std::function<double()>& draw) {
+Parameters UnitDraft::parameters(const Operand& operand, const Shape& shape, std::size_t blocked,
+                                 const std::function<double()>& draw) {
   Parameters result;
   const Shape own = parameter_shape(operand.layout, shape, blocked);
   Tensor zero_points = Tensor::zeros(operand.type, own);
@@ -148,7 +148,7 @@ Parameters Draft::parameters(const Operand& operand, const Shape& shape, std::si
   return result;
 }
 
-Parameters Draft::beside_x(const Operand& operand, const Shape& shape, std::size_t blocked) {
+Parameters UnitDraft::beside_x(const Operand& operand, const Shape& shape, std::size_t blocked) {
   const bool is_x = x.quantized.empty();
   const double other = is_x ? 0 : x.parameters.scales.front();
   const bool is_alike = !is_x && u.alike != kDiffer;
@@ -162,8 +162,8 @@ Parameters Draft::beside_x(const Operand& operand, const Shape& shape, std::size
   return result;
 }
 
-Dequantized Draft::dequantized(const Operand& operand, const Shape& shape, bool is_fed, std::size_t summed,
-                               bool without_zero) {
+Dequantized UnitDraft::dequantized(const Operand& operand, const Shape& shape, bool is_fed, std::size_t summed,
+                                   bool without_zero) {
   Dequantized result;
   result.type = operand.type;
   result.parameters = beside_x(operand, shape, summed);
@@ -177,7 +177,7 @@ Dequantized Draft::dequantized(const Operand& operand, const Shape& shape, bool 
   return result;
 }
 
-Dequantized Draft::dequantized_again(const std::string& quantized, const Operand& operand, const Shape& shape) {
+Dequantized UnitDraft::dequantized_again(const std::string& quantized, const Operand& operand, const Shape& shape) {
   Dequantized result{quantized, operand.type, {}, {}};
   result.parameters = beside_x(operand, shape, shape.size() - 1);
   std::vector<std::string> inputs{quantized};
@@ -192,7 +192,7 @@ graph::ValueId output_of(const GraphProgram& lowered) {
   return lowered.program.outputs.front();
 }
 
-std::optional<GraphProgram> lowered_to(const Draft& draft, const std::string& value) {
+std::optional<GraphProgram> lowered_to(const UnitDraft& draft, const std::string& value) {
   const Case so_far = draft.nodes.build({value});
   reference::Contract contract;
   return lower_graph(so_far, contract);
@@ -200,11 +200,11 @@ std::optional<GraphProgram> lowered_to(const Draft& draft, const std::string& va
 
 }  // namespace
 
-std::optional<Extent> Draft::extent(const std::string& value) const {
+std::optional<UnitExtent> UnitDraft::extent(const std::string& value) const {
   const auto lowered = lowered_to(*this, value);
   if (!lowered) return std::nullopt;
   const std::vector<double> values = graph::interpret(lowered->program, {})[output_of(*lowered)];
-  Extent result;
+  UnitExtent result;
   for (const double one : values) {
     if (!std::isfinite(one)) return std::nullopt;
     result = {std::min(result.lo, one), std::max(result.hi, one)};
@@ -212,7 +212,7 @@ std::optional<Extent> Draft::extent(const std::string& value) const {
   return result;
 }
 
-Shape Draft::shape_of(const std::string& value) const {
+Shape UnitDraft::shape_of(const std::string& value) const {
   const auto lowered = lowered_to(*this, value);
   return lowered ? lowered->program.values[output_of(*lowered)].shape : Shape{};
 }
@@ -227,9 +227,9 @@ double power_of_two_from(double value) {
 }
 
 // Quantized once more with other parameters, and back.
-std::string requantized(Draft& draft) {
+std::string requantized(UnitDraft& draft) {
   const ElementType type = draft.rng.chance(1, 2) ? uint8 : int8;
-  const Extent from = extent_of(draft.x.type);
+  const UnitExtent from = extent_of(draft.x.type);
   const double step = (from.hi - from.lo) / 255 * draft.x.parameters.scales.front();
   const double factor = draft.u.scales == kPowersOfTwo ? 2 : 1.3;
   const double scale = draft.u.scales == kPowersOfTwo ? power_of_two_from(step * factor) : draft.in_real(step * factor);
@@ -238,7 +238,7 @@ std::string requantized(Draft& draft) {
   return draft.nodes.node("DequantizeLinear", {q, own.names[0], own.names[1]});
 }
 
-std::string squeezed(Draft& draft, const std::string& real, bool adds) {
+std::string squeezed(UnitDraft& draft, const std::string& real, bool adds) {
   const char* name = adds ? "Unsqueeze" : "Squeeze";
   if (draft.u.opset < 13) return draft.nodes.node(name, {real}, {{"axes", Shape{0}}});
   return draft.nodes.node(name, {real, draft.integers({0})});
@@ -273,7 +273,7 @@ Shape stored_shape(Path path, Shape shape) {
   return shape;
 }
 
-std::string moved(Draft& draft, const Shape& shape, const std::string& real) {
+std::string moved(UnitDraft& draft, const Shape& shape, const std::string& real) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   switch (draft.u.path) {
     case kTransposed: {
@@ -301,20 +301,20 @@ std::string moved(Draft& draft, const Shape& shape, const std::string& real) {
 
 }  // namespace
 
-std::string Draft::operand(const Shape& shape) {
+std::string UnitDraft::operand(const Shape& shape) {
   const Shape stored = stored_shape(u.path, shape);
   x = dequantized(u.x, stored, true, stored.size() - 1);
   return moved(*this, shape, x.real);
 }
 
-std::string Draft::operand_beside(const Shape& shape) {
+std::string UnitDraft::operand_beside(const Shape& shape) {
   return dequantized({u.x.type, u.x.zero_point, kPerTensor}, shape, true, shape.size() - 1).real;
 }
 
 namespace {
 
 // Returns y's parameters where they are to be alike x's: x's initializers, or others with the same values.
-Parameters like_x(Draft& draft) {
+Parameters like_x(UnitDraft& draft) {
   Parameters result = draft.x.parameters;
   if (draft.u.alike == kSameInitializers) return result;
   Operand operand = draft.u.x;
@@ -328,8 +328,8 @@ Parameters like_x(Draft& draft) {
 }
 
 // A scale by which most of the values are neither saturated nor alike.
-double fitted_scale(Draft& draft, Extent values, ElementType type, double zero_point) {
-  const Extent room = extent_of(type);
+double fitted_scale(UnitDraft& draft, UnitExtent values, ElementType type, double zero_point) {
+  const UnitExtent room = extent_of(type);
   const double above = room.hi - zero_point;
   const double below = zero_point - room.lo;
   const double least = (room.hi - room.lo) / 8;
@@ -343,7 +343,7 @@ double fitted_scale(Draft& draft, Extent values, ElementType type, double zero_p
   return draft.in_real(scale * (1 + 0.1 * static_cast<double>(draft.rng.below(1000)) / 1000));
 }
 
-Parameters parameters_of_y(Draft& draft, Extent values, const Shape& shape) {
+Parameters parameters_of_y(UnitDraft& draft, UnitExtent values, const Shape& shape) {
   const Unit& u = draft.u;
   if (u.alike != kDiffer && u.compute >= kFirstUnary) return like_x(draft);
   // The zero points first: scales are fitted to what they leave. One zero point for all tells where.
@@ -364,7 +364,7 @@ Parameters parameters_of_y(Draft& draft, Extent values, const Shape& shape) {
   return result;
 }
 
-std::string clipped(Draft& draft, const std::string& real, double lo, double hi) {
+std::string clipped(UnitDraft& draft, const std::string& real, double lo, double hi) {
   lo = draft.in_real(lo);
   hi = draft.in_real(hi);
   if (draft.u.opset < 11) {
@@ -374,9 +374,9 @@ std::string clipped(Draft& draft, const std::string& real, double lo, double hi)
 }
 
 // Bounds beside those at which y saturates: a fraction of a step off, so that it matters which comes first.
-std::string clipped_at_ends(Draft& draft, const std::string& real, const Parameters& y) {
+std::string clipped_at_ends(UnitDraft& draft, const std::string& real, const Parameters& y) {
   static constexpr double kOff[] = {0, 0, 0.4, 1, -0.6, -1};
-  const Extent room = extent_of(draft.u.y.type);
+  const UnitExtent room = extent_of(draft.u.y.type);
   const double scale = y.scales.front();
   const auto zero_point = static_cast<double>(y.zero_points.front());
   const double lo = (room.lo - zero_point + draft.rng.pick(kOff)) * scale;
@@ -384,7 +384,7 @@ std::string clipped_at_ends(Draft& draft, const std::string& real, const Paramet
   return clipped(draft, real, std::min(lo, hi), std::max(lo, hi));
 }
 
-Extent behind_activation(Activation activation, Extent values) {
+UnitExtent behind_activation(Activation activation, UnitExtent values) {
   switch (activation) {
     case kReluBehind: return {std::max(values.lo, 0.0), std::max(values.hi, 0.0)};
     case kClipBehind: return {values.lo / 2, values.hi / 2};
@@ -393,7 +393,7 @@ Extent behind_activation(Activation activation, Extent values) {
   }
 }
 
-std::string activated(Draft& draft, const std::string& real, Extent values, const Parameters& y) {
+std::string activated(UnitDraft& draft, const std::string& real, UnitExtent values, const Parameters& y) {
   const bool is_exact = draft.u.scales == kPowersOfTwo;
   switch (draft.u.activation) {
     case kReluBehind: return draft.nodes.node("Relu", {real});
@@ -408,7 +408,7 @@ std::string activated(Draft& draft, const std::string& real, Extent values, cons
   }
 }
 
-std::string quantized(Draft& draft, const std::string& real, const Operand& operand, const Parameters& own) {
+std::string quantized(UnitDraft& draft, const std::string& real, const Operand& operand, const Parameters& own) {
   std::vector<std::string> inputs{real};
   inputs.insert(inputs.end(), own.names.begin(), own.names.end());
   std::vector<Attribute> attributes = own.attributes;
@@ -419,9 +419,9 @@ std::string quantized(Draft& draft, const std::string& real, const Operand& oper
 }  // namespace
 
 Case build(const Unit& unit, Rng& rng) {
-  Draft draft(unit, rng);
+  UnitDraft draft(unit, rng);
   const std::string sum = add_compute(draft);
-  const Extent values = draft.extent(sum).value_or(Extent{-1, 1});
+  const UnitExtent values = draft.extent(sum).value_or(UnitExtent{-1, 1});
   const Shape shape = unit.y.layout == kPerTensor ? Shape{} : draft.shape_of(sum);
   const Parameters y = parameters_of_y(draft, behind_activation(unit.activation, values), shape);
   const std::string real = activated(draft, sum, values, y);

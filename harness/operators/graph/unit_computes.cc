@@ -20,7 +20,7 @@ struct Weights {
 };
 
 // `summed` and `channels`: which axis of `shape`, the first or the second, has the terms of a sum, and the outputs.
-Weights weights(Draft& d, Shape shape, std::size_t summed, std::size_t channels) {
+Weights weights(UnitDraft& d, Shape shape, std::size_t summed, std::size_t channels) {
   const bool is_swapped = d.u.source == kTransposedSource;
   if (is_swapped) {
     std::swap(shape[0], shape[1]);
@@ -40,21 +40,21 @@ Weights weights(Draft& d, Shape shape, std::size_t summed, std::size_t channels)
   return result;
 }
 
-double draw_ratio(Draft& d) {
+double draw_ratio(UnitDraft& d) {
   static constexpr double kRatios[] = {1.00001, 0.99999, 1.009, 0.991, 1.02, 0.98, 12, 1.0 / 12};
   static constexpr double kNarrow[] = {1.02, 0.98, 12, 1.0 / 12};
   if (d.u.bias_ratio) return *d.u.bias_ratio;
   return d.u.real == float32 ? d.rng.pick(kRatios) : d.rng.pick(kNarrow);
 }
 
-std::int64_t draw_bias(Draft& d) {
+std::int64_t draw_bias(UnitDraft& d) {
   if (d.u.bias != kLargeBias) return d.rng.between(-4000, 4000);
   const std::int64_t most = 0x7FFFFFFF - static_cast<std::int64_t>(d.rng.below(1U << 16));
   return d.rng.chance(1, 2) ? most : -most - 1;
 }
 
 // int32 with the product of the scales, times a ratio; or real numbers.
-std::string bias(Draft& d, const Weights& w) {
+std::string bias(UnitDraft& d, const Weights& w) {
   const double sx = d.x.parameters.scales.front();
   const double sw = w.scales.empty() ? 1 : w.scales.front();
   if (d.u.bias == kFloatBias) {
@@ -81,7 +81,7 @@ std::string bias(Draft& d, const Weights& w) {
 }
 
 // The node, and where the unit has two, another one with the same weights and bias. `shape`: of x.
-std::string summed(Draft& d, const char* op_type, std::vector<std::string> inputs, const Shape& shape,
+std::string summed(UnitDraft& d, const char* op_type, std::vector<std::string> inputs, const Shape& shape,
                    const Attributes& attributes) {
   const std::string y = d.nodes.node(op_type, inputs, attributes);
   if (d.u.is_twice) {
@@ -106,7 +106,7 @@ WindowSizes window_sizes(const Unit& u) {
   }
 }
 
-std::string convolution(Draft& d) {
+std::string convolution(UnitDraft& d) {
   const Unit& u = d.u;
   const bool is_transposed = u.compute == kConvTranspose;
   const bool is_depthwise = u.compute == kDepthwise;
@@ -126,7 +126,7 @@ std::string convolution(Draft& d) {
 
 constexpr std::int64_t kRows = 3;
 
-std::string gemm(Draft& d) {
+std::string gemm(UnitDraft& d) {
   const Unit& u = d.u;
   const bool a = u.transposed == kA || u.transposed == kBoth;
   const bool b = u.transposed == kB || u.transposed == kBoth;
@@ -144,7 +144,7 @@ std::string gemm(Draft& d) {
   return summed(d, "Gemm", inputs, data, attributes);
 }
 
-std::string matmul(Draft& d) {
+std::string matmul(UnitDraft& d) {
   const std::string x = d.operand({kRows, d.u.k});
   const Weights w = weights(d, {d.u.k, d.u.n}, 0, 1);
   std::string y = summed(d, "MatMul", {x, w.real}, {kRows, d.u.k}, {});
@@ -152,7 +152,7 @@ std::string matmul(Draft& d) {
   return y;
 }
 
-std::string pair(Draft& d) {
+std::string pair(UnitDraft& d) {
   const Unit& u = d.u;
   const Shape shape{2, kChannelsOfPair, u.width};
   const std::string x = d.operand(shape);
@@ -171,7 +171,7 @@ std::string pair(Draft& d) {
   return d.nodes.node(std::string(name_of(u.compute)), {x, b}, attributes);
 }
 
-std::string resize(Draft& d, const std::string& x) {
+std::string resize(UnitDraft& d, const std::string& x) {
   const std::string mode = d.u.compute == kLinearResize ? "linear" : "nearest";
   const std::string scales = d.nodes.initializer(make::float32({4}, {1, 1, 2, 2}));
   Attributes attributes{{"mode", mode}};
@@ -183,13 +183,13 @@ std::string resize(Draft& d, const std::string& x) {
 }
 
 // A list that is an attribute before `since`, and an input from there on.
-std::string with_list(Draft& d, const char* op_type, const std::string& x, const char* name, std::int64_t since,
+std::string with_list(UnitDraft& d, const char* op_type, const std::string& x, const char* name, std::int64_t since,
                       const Shape& values) {
   if (d.u.opset < since) return d.nodes.node(op_type, {x}, {{name, values}});
   return d.nodes.node(op_type, {x, d.integers(values)});
 }
 
-std::string split(Draft& d, const std::string& x) {
+std::string split(UnitDraft& d, const std::string& x) {
   const Shape sizes{2, 2};
   Attributes attributes{{"axis", std::int64_t{1}}};
   std::vector<std::string> inputs{x};
@@ -203,15 +203,15 @@ std::string split(Draft& d, const std::string& x) {
   return outputs[0];
 }
 
-std::string clip(Draft& d, const std::string& x) {
-  const Extent all = d.extent(x).value_or(Extent{-1, 1});
+std::string clip(UnitDraft& d, const std::string& x) {
+  const UnitExtent all = d.extent(x).value_or(UnitExtent{-1, 1});
   const double lo = d.in_real(all.lo / 2);
   const double hi = d.in_real(all.hi / 2);
   if (d.u.opset >= 11) return d.nodes.node("Clip", {x, d.scalar(lo), d.scalar(hi)});
   return d.nodes.node("Clip", {x}, {{"min", static_cast<float>(lo)}, {"max", static_cast<float>(hi)}});
 }
 
-std::string movement(Draft& d, const std::string& x) {
+std::string movement(UnitDraft& d, const std::string& x) {
   switch (d.u.compute) {
     case kTranspose: return d.nodes.node("Transpose", {x}, {{"perm", Shape{0, 2, 3, 1}}});
     case kReshape: return d.nodes.node("Reshape", {x, d.integers({0, -1})});
@@ -227,7 +227,7 @@ std::string movement(Draft& d, const std::string& x) {
   }
 }
 
-std::string unary(Draft& d) {
+std::string unary(UnitDraft& d) {
   const Unit& u = d.u;
   const std::string x = d.operand({1, 4, 2, u.width});
   const std::string name(name_of(u.compute));
@@ -248,7 +248,7 @@ std::string unary(Draft& d) {
 
 }  // namespace
 
-std::string add_compute(Draft& draft) {
+std::string add_compute(UnitDraft& draft) {
   const Compute compute = draft.u.compute;
   if (compute >= kFirstUnary) return unary(draft);
   if (compute >= kFirstPair) return pair(draft);

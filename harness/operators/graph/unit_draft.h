@@ -30,16 +30,16 @@ struct Dequantized {
 };
 
 /// The smallest and largest of some values.
-struct Extent {
+struct UnitExtent {
   double lo = 0;
   double hi = 0;
 };
 /// Returns the extent of a type's elements; of a float type, that of its finite ones.
-[[nodiscard]] Extent extent_of(ElementType type);
+[[nodiscard]] UnitExtent extent_of(ElementType type);
 
-class Draft {
+class UnitDraft {
  public:
-  Draft(const Unit& unit, Rng& random) : u(unit), rng(random), nodes(unit.opset) {}
+  UnitDraft(const Unit& unit, Rng& random) : u(unit), rng(random), nodes(unit.opset) {}
 
   const Unit& u;
   Rng& rng;
@@ -66,7 +66,7 @@ class Draft {
 
   /// Returns the extent of a value's elements and 0, as the nodes so far compute them; nothing where they are out of
   /// contract, or some element is no finite number.
-  [[nodiscard]] std::optional<Extent> extent(const std::string& value) const;
+  [[nodiscard]] std::optional<UnitExtent> extent(const std::string& value) const;
   [[nodiscard]] Shape shape_of(const std::string& value) const;
 
   /// Scales as `draw` has them, and zero points. `blocked`: the axis of blocks.
@@ -75,6 +75,6 @@ class Draft {
 };
 
 /// Adds the compute node behind its operands; returns its real output.
-[[nodiscard]] std::string add_compute(Draft& draft);
+[[nodiscard]] std::string add_compute(UnitDraft& draft);
 
 }  // namespace qconform::unit

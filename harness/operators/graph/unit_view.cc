@@ -125,7 +125,7 @@ Activation activation_of(const UnitView& view) {
                                : static_cast<double>(std::get<float>(attribute_of(node, "max")->value));
   if (lo > hi) return kReversedClip;
   const Node& q = *view.quantize;
-  const Extent room = extent_of(view.type(q.outputs[0]));
+  const UnitExtent room = extent_of(view.type(q.outputs[0]));
   const bool has_zero_point = q.inputs.size() > 2 && is_integer(view.tensor(q.inputs[2])->type);
   const auto zero_point = has_zero_point ? static_cast<double>(integer_at(*view.tensor(q.inputs[2]), 0)) : 0.0;
   const double step = view.first_scale(q);

@@ -10,7 +10,7 @@
 
 namespace qconform::relations {
 
-const Linear* linear_of(const Subject& subject) {
+const Linear* linear_of(const RelationSubject& subject) {
   return dynamic_cast<const Linear*>(subject.parts.get());
 }
 
@@ -51,7 +51,7 @@ void drop_attribute(Case& test_case, std::string_view name) {
 }
 
 // Each parameter with its elements, in one dimension.
-Applied parameters_apart(const Subject& subject) {
+Applied parameters_apart(const RelationSubject& subject) {
   const Case& base = *subject.base;
   const reference::QuantizationLayout& layout = linear_of(subject)->layout;
   if (base.input(1)->is_scalar()) return NotApplicable{"one scale for the whole tensor"};
@@ -77,7 +77,7 @@ Applied parameters_apart(const Subject& subject) {
   return Derivation([result = std::move(result)](const Tensor&) { return result; });
 }
 
-Applied reverse_elements(const Subject& subject) {
+Applied reverse_elements(const RelationSubject& subject) {
   const Case& base = *subject.base;
   if (!base.input(1)->is_scalar()) return NotApplicable{"more than one scale"};
   const Tensor& x = *base.input(0);
@@ -92,7 +92,7 @@ Applied reverse_elements(const Subject& subject) {
 }
 
 // axis counted from the other end.
-Applied recount_axis(const Subject& subject) {
+Applied recount_axis(const RelationSubject& subject) {
   const Case& base = *subject.base;
   const bool has_axis = base.node().opset_version >= 13;
   if (!has_axis || base.input(1)->is_scalar()) return NotApplicable{"no axis is used"};
@@ -152,7 +152,7 @@ Case with_zero_point(Case test_case, Tensor zero_point) {
   return test_case;
 }
 
-Applied shift_linear_x(const Subject& subject) {
+Applied shift_linear_x(const RelationSubject& subject) {
   const Case& base = *subject.base;
   if (!subject.is("DequantizeLinear")) return NotApplicable{"x has no zero point"};
   if (!is_8bit(base.input(0)->type)) return NotApplicable{"x is not of 8 bits"};
@@ -164,7 +164,7 @@ Applied shift_linear_x(const Subject& subject) {
   return same_output(std::move(derived));
 }
 
-Applied shift_linear_y(const Subject& subject) {
+Applied shift_linear_y(const RelationSubject& subject) {
   const Case& base = *subject.base;
   if (!subject.is("QuantizeLinear")) return NotApplicable{"y has no zero point"};
   const ElementType type = linear_of(subject)->y_type;
@@ -205,7 +205,7 @@ std::vector<Link> links_where_exact(const Tensor& tensor) {
   return links;
 }
 
-Applied scale_linear(const Subject& subject) {
+Applied scale_linear(const RelationSubject& subject) {
   const Case& base = *subject.base;
   const bool quantizes = subject.is("QuantizeLinear");
   const Tensor& real = *base.input(quantizes ? 0 : 1);
@@ -232,7 +232,7 @@ Applied scale_linear(const Subject& subject) {
   });
 }
 
-Applied move_linear_zero_point(const Subject& subject) {
+Applied move_linear_zero_point(const RelationSubject& subject) {
   if (!subject.is("QuantizeLinear")) return NotApplicable{"y has no zero point"};
   const ElementType type = linear_of(subject)->y_type;
   if (!is_integer(type)) return NotApplicable{"y is not of an integer type"};
@@ -297,7 +297,7 @@ bool is_near(float x, float restored, float scale, std::int64_t steps) {
 // The base quantizes x to q; the derived case gives r, what q stands for.
 class NearX final : public Agreement {
  public:
-  NearX(const Subject& subject) : subject_(subject), range_(range_of(linear_of(subject)->y_type)) {}
+  NearX(const RelationSubject& subject) : subject_(subject), range_(range_of(linear_of(subject)->y_type)) {}
 
   [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
     const float x = float_at(*subject_.base->input(0), link.base);
@@ -316,7 +316,7 @@ class NearX final : public Agreement {
   }
 
  private:
-  const Subject& subject_;
+  const RelationSubject& subject_;
   Range range_;
 };
 
@@ -361,7 +361,7 @@ Case opposite(const Case& base, const char* op_type, Tensor x, std::optional<Ten
   return derived;
 }
 
-Applied restore(const Subject& subject) {
+Applied restore(const RelationSubject& subject) {
   if (!subject.is("QuantizeLinear")) return NotApplicable{"not QuantizeLinear"};
   const Case& base = *subject.base;
   if (!is_integer(linear_of(subject)->y_type) || !in_float32(base, 0, linear_of(subject)->y_type)) {
@@ -383,7 +383,7 @@ Applied restore(const Subject& subject) {
   });
 }
 
-Applied return_to(const Subject& subject) {
+Applied return_to(const RelationSubject& subject) {
   if (!subject.is("DequantizeLinear")) return NotApplicable{"not DequantizeLinear"};
   const Case& base = *subject.base;
   const ElementType type = base.input(0)->type;

@@ -21,7 +21,7 @@ struct Linear final : Parts {
 };
 
 /// The parts of a subject; null for other families.
-[[nodiscard]] const Linear* linear_of(const Subject& subject);
+[[nodiscard]] const Linear* linear_of(const RelationSubject& subject);
 
 /// Family::take_apart
 [[nodiscard]] std::unique_ptr<const Parts> take_linear_apart(const Case& test_case, const Lowered& lowered);

@@ -7,7 +7,7 @@
 namespace qconform::relations {
 namespace {
 
-Applied repeat(const Subject& subject) {
+Applied repeat(const RelationSubject& subject) {
   Case again = *subject.base;
   again.id += "/repeated";
   return same_output(std::move(again));
@@ -46,7 +46,7 @@ std::vector<FamilyRelation> joined(std::initializer_list<std::span<const FamilyR
   return list;
 }
 
-Applied Relation::apply(const Subject& subject) const {
+Applied Relation::apply(const RelationSubject& subject) const {
   for (const auto& [family, apply_own] : by_family) {
     if (family == nullptr || family == subject.family) return apply_own(subject);
   }
@@ -65,13 +65,13 @@ const Relation* find_relation(std::string_view id) {
   return nullptr;
 }
 
-Result<Subject> subject_of(const Case& test_case) {
+Result<RelationSubject> subject_of(const Case& test_case) {
   const Classification classification = classify(test_case);
   if (const auto* remark = classification.deciding_remark()) {
     return fail("case", "no relation speaks of a case out of contract or implementation-defined: " + remark->text());
   }
   if (elements_of(classification.lowered->output_shape()) == 0) return fail("case", "its output is empty");
-  Subject subject{&test_case, family_of(test_case), nullptr};
+  RelationSubject subject{&test_case, family_of(test_case), nullptr};
   if (subject.family->take_apart != nullptr) {
     subject.parts = subject.family->take_apart(test_case, *classification.lowered);
   }

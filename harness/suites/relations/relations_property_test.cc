@@ -18,10 +18,10 @@
 namespace qconform {
 namespace {
 
-using relations::Subject;
+using relations::RelationSubject;
 
 // Classifies the input, for the distribution that RapidCheck prints.
-void classify_input(const Subject& subject) {
+void classify_input(const RelationSubject& subject) {
   RC_TAG(subject.base->node().op_type);
   const relations::Convolution* const convolution = relations::convolution_of(subject);
   if (convolution == nullptr) {
@@ -56,7 +56,7 @@ Policy pinned(RoundingProfile arithmetic) {
   return {.profile = Profile::correctly_rounded};
 }
 
-void check_all(const Subject& subject, RoundingProfile arithmetic) {
+void check_all(const RelationSubject& subject, RoundingProfile arithmetic) {
   for (const reference::KernelSet& set : reference::kernel_sets()) {
     if (!set.available()) continue;
     const auto backend = backend::in_tree(set, arithmetic, set.name);

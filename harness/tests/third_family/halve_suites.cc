@@ -67,7 +67,7 @@ sweep::Row classify_halve_row(const Case& test_case) {
   return row;
 }
 
-relations::Applied move_halve_zero_point(const relations::Subject& subject) {
+relations::Applied move_halve_zero_point(const relations::RelationSubject& subject) {
   const Tensor* zero_point = subject.base->input(1);
   if (zero_point == nullptr) return relations::NotApplicable{"no zero point"};
   const relations::Range range = relations::range_of(zero_point->type);
