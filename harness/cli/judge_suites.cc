@@ -238,7 +238,6 @@ Result<void> describe_backends(const SuitesOptions& options, std::vector<std::un
 }  // namespace
 
 Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command, bool stdout_is_data) {
-  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
