@@ -246,7 +246,6 @@ bool holds_model(const std::vector<std::unique_ptr<Suite>>& suites) {
 }  // namespace
 
 Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool stdout_is_data) {
-  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();

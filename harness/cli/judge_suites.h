@@ -23,7 +23,7 @@ struct SuitesOptions {
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
   PolicyOptions policy;
-  std::vector<std::string> defects;
+  std::vector<std::string> defects;  ///< files, which the command adds first (use_defects)
   SandboxOptions sandbox;
   WaiverOptions waivers;
   std::string out;

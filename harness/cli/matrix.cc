@@ -44,6 +44,7 @@ struct MatrixRunOptions : SuitesOptions {
 };
 
 Result<int> run_matrix(const MatrixRunOptions& options) {
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(auto report, judge_suites(options, policy, true));
   QCONFORM_ASSIGN(const auto files, write_report(options.out, policy, report));

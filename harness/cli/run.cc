@@ -13,6 +13,7 @@ struct RunOptions : SuitesOptions {
 
 Result<int> run(const RunOptions& options) {
   QCONFORM_TRY(check_forms(options.forms));
+  QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(auto report, judge_suites(options, policy, options.forms.json));
   return deliver(options.out, policy, options.forms, report);

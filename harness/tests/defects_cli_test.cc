@@ -104,6 +104,24 @@ TEST_F(StatedDefects, FuzzNamesThemAndResumesWithThemAlone) {
   EXPECT_THAT(guided.output, HasSubstr("--defects: does not go with --engine libfuzzer"));
 }
 
+TEST_F(StatedDefects, FuzzMergesShardsWithTheFileThatTheyName) {
+  for (const char* shard : {"1", "2"}) {
+    const auto ran =
+        with_mine("fuzz --seed 1 --cases 1200 --no-shrink --no-explain --backend defect:up-below-zero --shard " +
+                  std::string(shard) + "/2" + out() + shard);
+    ASSERT_NE(ran.exit_code, 2) << ran.output;
+  }
+  const std::string merge = "report merge " + (folder_.path() / "out1").string() + " " +
+                            (folder_.path() / "out2").string() + " -o " + (folder_.path() / "merged").string();
+  const auto merged = run_program(QCONFORM_PROGRAM, merge);
+  EXPECT_EQ(merged.exit_code, 1) << merged.output;
+  EXPECT_THAT(merged.output, HasSubstr("does not conform: defect:up-below-zero"));
+  ASSERT_TRUE(write_file(mine_, "{}"));
+  const auto refused = run_program(QCONFORM_PROGRAM, merge);
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("--defects: " + mine_ + ": "));
+}
+
 TEST_F(StatedDefects, OfAWrongFileEndEveryCommandWithExitCode2) {
   const std::string case_file = std::string(QCONFORM_SOURCE_DIRECTORY) + "/corpus/regressions/backends/onednn.json";
   std::string broken = kMine;

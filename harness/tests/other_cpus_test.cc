@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "harness/base/file.h"
 #include "harness/engine/case_files.h"
 #include "harness/tests/program.h"
 #include "harness/tests/rows.h"
@@ -45,6 +46,19 @@ TEST(OtherCpus, EachIsAColumnAndConforms) {
   if (result.output.find("avx2 does not run on this CPU") != std::string::npos) GTEST_SKIP() << result.output;
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("scalar[Haswell]"), HasSubstr("avx2[Haswell]"), HasSubstr("conforms")));
+}
+
+TEST(OtherCpus, KnowTheDefectsOfAFile) {
+  NEEDS_EMULATOR();
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "mine.json").string();
+  ASSERT_TRUE(write_file(file, R"({"format": "qconform-defects", "version": 1, "defects": [{
+    "id": "up", "description": "ties go up", "operators": ["QuantizeLinear"], "stage": "round",
+    "expression": "half_up", "trigger": "a tie", "rules": ["Q1"]}]})"));
+  const auto result = qconform("run --backend defect:up --cpu Haswell --suite directed --cases 300 --defects " + file +
+                               " --no-shrink --out " + folder.path().string());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("does not conform: defect:up[Haswell]"));
 }
 
 TEST(OtherCpus, RefusesKernelSetsThatTheProcessorLacks) {
