@@ -22,7 +22,7 @@ bool is_convolution(const Case& test_case) {
   return family != nullptr && family->name == "convolution";
 }
 
-// What it points to is the attribute's own.
+// The result points into the attribute.
 qc_attribute attribute_for_plugin(const Attribute& attribute) {
   qc_attribute result{};
   result.size = sizeof result;

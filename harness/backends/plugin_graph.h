@@ -24,7 +24,7 @@ class PluginReason {
 
   /// The reason on one line, or `otherwise` where none was given.
   [[nodiscard]] std::string text(const char* otherwise);
-  /// Where the library writes it. Valid as long as this.
+  /// The room into which the library writes it; valid as long as this.
   [[nodiscard]] qc_reason room() { return {sizeof(qc_reason), memory_.data(), memory_.size()}; }
 
  private:
@@ -54,7 +54,7 @@ class PluginList {
   std::vector<const T*> list_;
 };
 
-/// A case in the terms of the interface. What it points to is the case's and its memory's.
+/// A case in the terms of the interface. It points into the case and its memory.
 class PluginGraph {
  public:
   /// A graph whose names check_wiring() takes. `with_constants`: the data of weights and x too. `channels_last`: of

@@ -22,9 +22,10 @@ struct MutantEntry {
   QC_FIELD(std::uint64_t, cases, {}, "cases",
            .doc = "Cases of its operator. A baseline leaves the counts out, since nothing is held against them.",
            .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, differed, {}, "differed", .doc = "On which it was not the reference.",
+  QC_FIELD(std::uint64_t, differed, {}, "differed", .doc = "Cases on which it was not the reference.",
            .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "On which it was judged wrong.", .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Cases on which it was judged wrong.",
+           .presence = Presence::omitted);
   QC_FIELD(std::optional<Detection>, first, {}, "first", .doc = "The case that killed it first.");
   QC_FIELD(std::string, why, {}, "why", .doc = "Of a survivor.", .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, unreached, {}, "unreached", .doc = "Corner cases it needs that no case reaches.",
@@ -40,7 +41,8 @@ struct AuditEntry {
            .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, killable, {}, "killable", .doc = "Mutants but for those that the default profile admits.",
            .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Of the killable ones.", .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Killable ones that were killed.",
+           .presence = Presence::omitted);
   QC_FIELD(std::vector<MutantEntry>, mutants, {}, "mutants", .max_items = 4096);
 };
 

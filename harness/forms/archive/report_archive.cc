@@ -65,7 +65,7 @@ void describe_counts(Archive& archive, VerdictCounts& counts, FieldRule rule) {
 // Tiers behind kSumTiers are of graphs alone.
 FieldRule rule_of(std::size_t tier) {
   if (tier < reference::kSumTiers.size()) return {};
-  return {.doc = "Of graphs.", .presence = Presence::omitted};
+  return {.doc = "Graphs alone have it.", .presence = Presence::omitted};
 }
 
 }  // namespace
@@ -186,8 +186,9 @@ std::string scope_of(const BackendResult& backend) {
 }
 
 void describe_conclusion(Archive& archive, std::string words) {
-  describe_field(archive, "conclusion", words,
-                 {.doc = "The same in words; where it does not conform, also why: \"not fused\", \"judged in part\"."});
+  describe_field(
+      archive, "conclusion", words,
+      {.doc = "The conclusion in words; where it does not conform, also why: \"not fused\", \"judged in part\"."});
 }
 
 void describe_scope(Archive& archive, const BackendResult& backend) {

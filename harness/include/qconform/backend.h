@@ -127,10 +127,10 @@ struct qc_node {
   const int32_t* outputs;                       /* positions in the graph's values; -1 for an omitted output */
 };
 
-/* What is computed at once: one node with one output or, for a library with QC_UNITS, several nodes in an order in
- * which each finds its inputs computed. Of several nodes, what is fed is QC_INPUT; a tensor that the graph holds is
- * QC_CONSTANT if it has two dimensions or more, and else QC_PARAMETER (scales, zero points, bias, bounds, axes). The
- * graph that `supports` gets is valid during the call; that of `prepare` until release. */
+/* The nodes that are computed at once: one node with one output or, for a library with QC_UNITS, several nodes in an
+ * order in which each finds its inputs computed. Of several nodes, what is fed is QC_INPUT; a tensor that the graph
+ * holds is QC_CONSTANT if it has two dimensions or more, and else QC_PARAMETER (scales, zero points, bias, bounds,
+ * axes). The graph that `supports` gets is valid during the call; that of `prepare` until release. */
 struct qc_graph {
   size_t size;                          /* sizeof(struct qc_graph) */
   size_t value_count;                   /* all tensors of all nodes */

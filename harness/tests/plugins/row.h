@@ -1,5 +1,5 @@
 /* A right ConvInteger of one row of uint8 by a row of int8 without attributes, with scratch memory in which it sums up.
- * What a library defines as one of the macros below it does on rows of exactly 13 elements, and on no others:
+ * Each macro below, where a library defines it, makes it do this on rows of exactly 13 elements, and on no others:
  *
  *     MISBEHAVES              calls the library's misbehave() once y is computed
  *     KEEPS_WEIGHTS           computes with the copy of w that the node was prepared with
