@@ -160,7 +160,7 @@ struct CaseGraph {
 
   QC_DESCRIBED(.doc =
                    "A graph of several nodes: the case's, or what the backend computes in its place. Absent of one "
-                   "node, of backends that do not show what they compute, and in older reports.");
+                   "node, and of backends that do not show what they compute.");
   QC_FIELD(std::vector<Node>, nodes, {}, "nodes", .doc = "In topological order.");
   QC_FIELD(std::vector<Value>, inputs, {}, "inputs", .doc = "What is fed.");
   QC_FIELD(std::vector<Value>, initializers, {}, "initializers");

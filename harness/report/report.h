@@ -93,7 +93,7 @@ struct RelationResult {
                            {.doc = "held + broken + implementation_defined"}));
   QC_FIELD(std::uint64_t, held, {}, "held");
   QC_FIELD(std::uint64_t, broken, {}, "broken");
-  QC_FIELD(std::uint64_t, implementation_defined, {}, "implementation-defined",
+  QC_FIELD(std::uint64_t, implementation_defined, {}, "implementation_defined",
            .doc = "Answers differ where the specification admits both.");
   QC_FIELD(std::uint64_t, refused, {}, "refused", .doc = "The backend refused the base case or one derived from it.");
   QC_FIELD(std::uint64_t, failed, {}, "failed", .doc = "A derived case failed by itself: wrote out of bounds, say.");

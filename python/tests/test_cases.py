@@ -24,7 +24,8 @@ def test_the_same_seed_gives_the_same_cases():
 def test_a_case_says_what_it_is():
     corpus = list(qconform.cases("corpus"))
     assert len(corpus) > 2000
-    by_expectation = {kind: [case for case in corpus if case.expectation == kind] for kind in ("valid", "implementation-defined", "invalid")}
+    kinds = ("valid", "implementation-defined", "invalid")
+    by_expectation = {kind: [case for case in corpus if case.expectation == kind] for kind in kinds}
     assert all(by_expectation.values())
     assert sum(map(len, by_expectation.values())) == len(corpus)
     refused = by_expectation["invalid"][0]

@@ -148,7 +148,7 @@ function relations(report: Report): Child {
         h("th", { scope: "row" }, relation.id),
         ...[relation.checked, relation.held].map((value) => number(count(value))),
         number(count(relation.broken), relation.broken > 0 ? { class: "number bad" } : {}),
-        ...[relation["implementation-defined"], relation.refused, relation.failed, relation.not_applicable].map((v) => number(count(v))),
+        ...[relation.implementation_defined, relation.refused, relation.failed, relation.not_applicable].map((v) => number(count(v))),
       ),
     ),
   );
