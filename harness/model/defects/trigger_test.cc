@@ -290,9 +290,7 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"quotient-fused",
        [](const Sample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
       {"e4m3fn-overflows-late",
-       [](const Sample& s) {
-         return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn;
-       }},
+       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn; }},
       {"e5m2-tie-nan",
        [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
       {"dq-fused",
