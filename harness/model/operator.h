@@ -177,8 +177,8 @@ struct Operator {
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
-/// Returns the operator that judges the cases which reports count under `subject` (Case::subject()): kGraphSubject's for
-/// an operator that graphs alone have (MatMulInteger); null for an unknown one.
+/// Returns the operator that judges the cases which reports count under `subject` (Case::subject()): kGraphSubject's
+/// for an operator that graphs alone have (MatMulInteger); null for an unknown one.
 [[nodiscard]] const Operator* operator_of_subject(std::string_view subject);
 
 /// Whether cases that reports count under `op_type` can reach the corner case (Operator::corner_cases).

@@ -65,7 +65,7 @@ class Case:
 
     @property
     def expectation(self) -> str:
-        """What the rules ask for: "valid" is to be computed, "implementation-defined" may be refused, "invalid" must."""
+        """What the rules ask for: "valid": compute, "implementation-defined": may be refused, "invalid": must be."""
         return str(self._fact("expectation"))
 
     @property

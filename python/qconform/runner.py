@@ -208,7 +208,7 @@ def run(
 
 
 def _options(options: Mapping[str, Any]) -> list[str]:
-    """Options of the program by their names in Python: True sets one, None and False leave it out, a list repeats it."""
+    """Options of the program by their names in Python: True sets one, False leaves it out, a list repeats it."""
     arguments: list[str] = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")

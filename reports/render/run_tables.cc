@@ -327,7 +327,7 @@ std::string why_not_judged(const BackendResult& backend) {
 namespace {
 
 constexpr std::size_t kNameWidth = 36;
-constexpr std::size_t kCellWidth = 18;
+constexpr std::size_t kLeastCellWidth = 18;
 
 bool computes(const BackendResult& backend, const std::string& op_type) {
   const auto found = backend.operators.find(op_type);
@@ -335,34 +335,39 @@ bool computes(const BackendResult& backend, const std::string& op_type) {
 }
 
 // Padded before it is painted.
-std::string cell(const BackendResult& backend, const std::string& op_type, const Painter& paint) {
-  if (!computes(backend, op_type)) return fmt::format("{:>{}}", "-", kCellWidth);
+std::string cell(const BackendResult& backend, const std::string& op_type, std::size_t width, const Painter& paint) {
+  if (!computes(backend, op_type)) return fmt::format("{:>{}}", "-", width);
   const OperatorResult& result = backend.operators.at(op_type);
   const std::uint64_t wrong = result.failing();
-  const std::string text = fmt::format(
-      "{:>{}}", with_thousands(result.count(VerdictKind::pass)) + " / " + with_thousands(wrong), kCellWidth);
+  const std::string text =
+      fmt::format("{:>{}}", with_thousands(result.count(VerdictKind::pass)) + " / " + with_thousands(wrong), width);
   return wrong == result.waived_failing() ? text : paint.bad(text);
 }
 
 }  // namespace
 
 std::string brief_table(const Report& report, const Painter& paint, std::size_t columns) {
+  // Operators that no backend computes have no column: the last line names them.
   std::set<std::string> op_types;
   for (const BackendResult& backend : report.backends) {
-    for (const auto& [op_type, result] : backend.operators) op_types.insert(op_type);
+    for (const auto& [op_type, result] : backend.operators) {
+      if (computes(backend, op_type)) op_types.insert(op_type);
+    }
   }
-  const bool fits = columns == 0 || kNameWidth + op_types.size() * kCellWidth <= columns;
+  std::size_t cell_width = kLeastCellWidth;
+  for (const std::string& op_type : op_types) cell_width = std::max(cell_width, shown(op_type).size() + 2);
+  const bool fits = columns == 0 || kNameWidth + op_types.size() * cell_width <= columns;
   std::string text = fmt::format("{:<{}}", "right / wrong answers", fits ? kNameWidth : 0);
   for (const std::string& op_type : op_types) {
-    if (fits) text += fmt::format("{:>{}}", shown(op_type), kCellWidth);
+    if (fits) text += fmt::format("{:>{}}", shown(op_type), cell_width);
   }
   text += "\n";
   for (const BackendResult& backend : report.backends) {
     text += fmt::format("{:<{}}", shown(backend.info.name) + " " + shown(backend.info.version), fits ? kNameWidth : 0);
     for (const std::string& op_type : op_types) {
-      if (fits) text += cell(backend, op_type, paint);
+      if (fits) text += cell(backend, op_type, cell_width, paint);
       if (!fits && computes(backend, op_type)) {
-        text += fmt::format("\n  {:<18}{}", shown(op_type), cell(backend, op_type, paint));
+        text += fmt::format("\n  {:<{}}{}", shown(op_type), cell_width, cell(backend, op_type, cell_width, paint));
       }
     }
     text += "\n";
