@@ -220,8 +220,10 @@ Result<void> describe_backends(const SuitesOptions& options, std::vector<std::un
 }
 
 // Shrinks the findings of a report, and refines what is said of them.
-void shrink_with(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
-                 const shrink::FindingLimits& limits, diagnose::CampaignDiagnosis& diagnosis) {
+void shrink_with(const SuitesOptions& options, const std::vector<std::unique_ptr<Backend>>& backends,
+                 const Policy& policy, const Waivers* waivers, diagnose::CampaignDiagnosis& diagnosis, Report& report) {
+  const shrink::FindingLimits limits{
+      .each = {}, .diagnoser = options.explain ? &diagnosis : nullptr, .waivers = waivers};
   ProgressLine line;
   std::uint64_t done = 0;
   shrink::shrink_findings(report, backends, policy, limits, [&](Finding& finding, std::size_t backend) {
@@ -300,11 +302,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   for (const std::string& text : sweep::array_notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
-  if (options.shrink) {
-    const shrink::FindingLimits limits{
-        .each = {}, .diagnoser = options.explain ? &diagnosis : nullptr, .waivers = waivers ? &*waivers : nullptr};
-    shrink_with(report, backends, policy, limits, diagnosis);
-  }
+  if (options.shrink) shrink_with(options, backends, policy, waivers ? &*waivers : nullptr, diagnosis, report);
   add_element_maps(report, backends, policy);
   add_rewritings(graphs, options.expects_fusion, policy, report);
   return report;

@@ -109,87 +109,85 @@ Defect rounding_defect(std::string name, double (*round)(double)) {
           }};
 }
 
-std::vector<Defect> convolution_defects() {
-  return {
-      {.name = "x-zp-ignored", .misread = [](Convolution& c) { c.x_zero_point = 0; }},
-      {.name = "w-zp-ignored",
-       .misread = [](Convolution& c) { c.w_zero_point.values.assign(c.w_zero_point.values.size(), 0); }},
-      {.name = "w-zp-first-channel", .misread = [](Convolution& c) { use_first(c.w_zero_point); }},
-      {.name = "w-scale-common",
-       .misread =
-           [](Convolution& c) {
-             if (c.is_quantized) c.w_scale.values.assign(c.w_scale.values.size(), c.w_scale.values[0]);
-           }},
-      {.name = "w-zp-group-local",
-       .misread =
-           [](Convolution& c) {
-             const std::vector<std::int64_t> before = c.w_zero_point.values;
-             const std::int64_t outputs = c.geometry.group_output_channels();
-             for (std::size_t m = 0; m < before.size(); ++m) c.w_zero_point.values[m] = before[m % at(outputs)];
-           }},
-      {.name = "same-swap",
-       .misread =
-           [](Convolution& c) {
-             for (Attribute& a : c.frame.node().attributes) {
-               if (a.name != "auto_pad") continue;
-               auto& value = std::get<std::string>(a.value);
-               value = value == "SAME_UPPER" ? "SAME_LOWER" : value == "SAME_LOWER" ? "SAME_UPPER" : value;
-             }
-           }},
-      {.name = "pads-exchanged",
-       .misread =
-           [](Convolution& c) {
-             const auto middle = c.pads.begin() + static_cast<std::ptrdiff_t>(c.spatial_rank());
-             std::swap_ranges(c.pads.begin(), middle, middle);
-             c.restated = true;
-           }},
-      {.name = "kernel-flipped",
-       .misread =
-           [](Convolution& c) {
-             const auto block = static_cast<std::ptrdiff_t>(c.geometry.kernel_taps());
-             for (auto i = c.w.values.begin(); i != c.w.values.end(); i += block) std::reverse(i, i + block);
-           }},
-      {.name = "kernel-transposed",
-       .misread =
-           [](Convolution& c) {
-             if (c.w.shape.size() != 4 || c.w.shape[2] != c.w.shape[3]) return;
-             c.w = relations::rearranged(c.w, c.w.shape, [](Values index) {
-               std::swap(index[2], index[3]);
-               return index;
-             });
-           }},
-      {.name = "k-tail",
-       .misread =
-           [](Convolution& c) {
-             const std::int64_t depth = c.geometry.depth();
-             for (std::size_t i = 0; i < c.w.values.size(); ++i) {
-               const auto flat = static_cast<std::int64_t>(i);
-               if (flat % depth >= depth / 4 * 4) c.w.values[i] = c.w_zero_point.of(flat / depth);
-             }
-           }},
-      {.name = "batch0-buffer",
-       .misread = [](Convolution& c) { relations::select_images(c, Values(at(c.geometry.batch), 0)); }},
-      {.name = "group-base-ignored",
-       .misread =
-           [](Convolution& c) {
-             Values order;
-             for (std::int64_t i = 0; i < c.geometry.input_channels; ++i)
-               order.push_back(i % c.geometry.group_input_channels());
-             relations::select_input_channels(c, order);
-           }},
-      {.name = "bias-ignored", .misread = [](Convolution& c) { c.bias.reset(); }},
-      {.name = "scale-fixed-point",
-       .misread = [](Convolution& c) { c.x_scale = std::max(std::floor(c.x_scale * 256) / 256, 0x1p-8F); }},
-      {.name = "row-tail",
-       .spoil =
-           [](const Case& test_case, Tensor& y) {
-             if (y.shape.size() < 3 || y.shape.back() % 4 != 1 || y.shape.back() < 4) return;
-             static_cast<void>(test_case);
-             const std::int64_t width = y.shape.back();
-             for (std::int64_t i = width - 1; i < y.elements(); i += width) set_integer(y, i, integer_at(y, i - 1));
-           }},
-  };
-}
+const std::vector<Defect> kConvolutionDefects{
+    {.name = "x-zp-ignored", .misread = [](Convolution& c) { c.x_zero_point = 0; }},
+    {.name = "w-zp-ignored",
+     .misread = [](Convolution& c) { c.w_zero_point.values.assign(c.w_zero_point.values.size(), 0); }},
+    {.name = "w-zp-first-channel", .misread = [](Convolution& c) { use_first(c.w_zero_point); }},
+    {.name = "w-scale-common",
+     .misread =
+         [](Convolution& c) {
+           if (c.is_quantized) c.w_scale.values.assign(c.w_scale.values.size(), c.w_scale.values[0]);
+         }},
+    {.name = "w-zp-group-local",
+     .misread =
+         [](Convolution& c) {
+           const std::vector<std::int64_t> before = c.w_zero_point.values;
+           const std::int64_t outputs = c.geometry.group_output_channels();
+           for (std::size_t m = 0; m < before.size(); ++m) c.w_zero_point.values[m] = before[m % at(outputs)];
+         }},
+    {.name = "same-swap",
+     .misread =
+         [](Convolution& c) {
+           for (Attribute& a : c.frame.node().attributes) {
+             if (a.name != "auto_pad") continue;
+             auto& value = std::get<std::string>(a.value);
+             value = value == "SAME_UPPER" ? "SAME_LOWER" : value == "SAME_LOWER" ? "SAME_UPPER" : value;
+           }
+         }},
+    {.name = "pads-exchanged",
+     .misread =
+         [](Convolution& c) {
+           const auto middle = c.pads.begin() + static_cast<std::ptrdiff_t>(c.spatial_rank());
+           std::swap_ranges(c.pads.begin(), middle, middle);
+           c.restated = true;
+         }},
+    {.name = "kernel-flipped",
+     .misread =
+         [](Convolution& c) {
+           const auto block = static_cast<std::ptrdiff_t>(c.geometry.kernel_taps());
+           for (auto i = c.w.values.begin(); i != c.w.values.end(); i += block) std::reverse(i, i + block);
+         }},
+    {.name = "kernel-transposed",
+     .misread =
+         [](Convolution& c) {
+           if (c.w.shape.size() != 4 || c.w.shape[2] != c.w.shape[3]) return;
+           c.w = relations::rearranged(c.w, c.w.shape, [](Values index) {
+             std::swap(index[2], index[3]);
+             return index;
+           });
+         }},
+    {.name = "k-tail",
+     .misread =
+         [](Convolution& c) {
+           const std::int64_t depth = c.geometry.depth();
+           for (std::size_t i = 0; i < c.w.values.size(); ++i) {
+             const auto flat = static_cast<std::int64_t>(i);
+             if (flat % depth >= depth / 4 * 4) c.w.values[i] = c.w_zero_point.of(flat / depth);
+           }
+         }},
+    {.name = "batch0-buffer",
+     .misread = [](Convolution& c) { relations::select_images(c, Values(at(c.geometry.batch), 0)); }},
+    {.name = "group-base-ignored",
+     .misread =
+         [](Convolution& c) {
+           Values order;
+           for (std::int64_t i = 0; i < c.geometry.input_channels; ++i)
+             order.push_back(i % c.geometry.group_input_channels());
+           relations::select_input_channels(c, order);
+         }},
+    {.name = "bias-ignored", .misread = [](Convolution& c) { c.bias.reset(); }},
+    {.name = "scale-fixed-point",
+     .misread = [](Convolution& c) { c.x_scale = std::max(std::floor(c.x_scale * 256) / 256, 0x1p-8F); }},
+    {.name = "row-tail",
+     .spoil =
+         [](const Case& test_case, Tensor& y) {
+           if (y.shape.size() < 3 || y.shape.back() % 4 != 1 || y.shape.back() < 4) return;
+           static_cast<void>(test_case);
+           const std::int64_t width = y.shape.back();
+           for (std::int64_t i = width - 1; i < y.elements(); i += width) set_integer(y, i, integer_at(y, i - 1));
+         }},
+};
 
 std::vector<Defect> other_defects() {
   return {
@@ -288,7 +286,7 @@ Report run(std::vector<std::unique_ptr<Backend>> backends, int cases) {
 
 TEST(Relations, EachIsBrokenBySomeDefectAndByNoneInTheReference) {
   std::vector<Defect> defects{{.name = "none"}};
-  for (Defect& defect : convolution_defects()) defects.push_back(std::move(defect));
+  for (const Defect& defect : kConvolutionDefects) defects.push_back(defect);
   for (Defect& defect : other_defects()) defects.push_back(std::move(defect));
   Matrix matrix;
   std::set<std::string> seen;

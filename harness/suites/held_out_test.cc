@@ -218,113 +218,109 @@ bool is_kernel(const ConvolutionGeometry& g, std::int64_t size) {
   return std::all_of(g.axes.begin(), g.axes.end(), [&](const auto& axis) { return axis.kernel == size; });
 }
 
-const std::vector<Defect>& defects() {
-  static const std::vector<Defect> all{
-      {.name = "w zero points of the second block of 128 channels are those of the first",
-       .tap =
-           [](Tap& t) {
-             t.w_zero_point = t.node.operands.w_zero_point[static_cast<std::size_t>(t.output_channel % 128)];
-           }},
-      {.name = "scales of the second 64 channels are those of the first",
-       .scale_channel = [](const QLinearConv&, std::int64_t m) { return m % 64; }},
-      {.name = "column index of 8 bits at stride 1",
-       .tap =
-           [](Tap& t) {
-             if (t.geometry().axes.back().stride == 1 && t.x.back() >= 0) t.x.back() &= 255;
-           }},
-      {.name = "dilation kept in two bits",
-       .tap =
-           [](Tap& t) {
-             for (std::size_t a = 0; a < t.x.size(); ++a) {
-               const auto& axis = t.geometry().axes[a];
-               t.x[a] -= t.kernel[a] * (axis.dilation - (axis.dilation & 3));
-             }
-           }},
-      {.name = "no more than 8 taps in a row", .tap = [](Tap& t) { t.counts = t.kernel.back() < 8; }},
-      {.name = "the fourth image is the first",
-       .tap = [](Tap& t) { t.image = t.geometry().batch >= 4 && t.image == 3 ? 0 : t.image; }},
-      {.name = "multiplier of 1 and more truncated", .multiplier = [](double m) { return m >= 1 ? std::trunc(m) : m; }},
-      {.name = "3x3 depthwise of stride 2 drops the last column of an odd width",
-       .tap =
-           [](Tap& t) {
-             const auto& axis = t.geometry().axes.back();
-             if (t.is_depthwise() && is_kernel(t.geometry(), 3) && axis.stride == 2 && axis.input % 2 == 1) {
-               t.counts = t.x.back() != axis.input - 1;
-             }
-           }},
-      {.name = "1x1 of stride 2 ignores its pads",
-       .tap =
-           [](Tap& t) {
-             for (std::size_t a = 0; a < t.x.size(); ++a) {
-               if (is_kernel(t.geometry(), 1) && t.geometry().axes[a].stride == 2)
-                 t.x[a] += t.geometry().axes[a].pad_begin;
-             }
-           }},
-      {.name = "1x1 with pads at the end alone reads the last column there",
-       .tap =
-           [](Tap& t) {
-             const auto& axis = t.geometry().axes.back();
-             if (is_kernel(t.geometry(), 1) && axis.pad_begin == 0 && t.x.back() == axis.input) --t.x.back();
-           }},
-      {.name = "the second of two output channels is not computed at the last of an odd number of pixels of a 1x1",
-       .tap =
-           [](Tap& t) {
-             const auto& axis = t.geometry().axes.back();
-             const bool odd = axis.output % 2 == 1 && t.output.back() == axis.output - 1;
-             if (is_kernel(t.geometry(), 1) && t.geometry().output_channels % 2 == 0 && odd) {
-               t.counts = t.output_channel % 2 == 0;
-             }
-           }},
-      {.name = "the fifth output of a depth multiplier has the first one's zero point and scale",
-       .scale_channel =
-           [](const QLinearConv& node, std::int64_t m) {
-             const ConvolutionGeometry& g = node.operands.geometry;
-             const bool fifth = g.group > 1 && g.group_input_channels() == 1 && m % g.group_output_channels() == 4;
-             return fifth ? m - 4 : m;
-           }},
-      {.name = "depthwise kernels of more than 16 taps in a row",
-       .tap = [](Tap& t) { t.counts = !t.is_depthwise() || t.kernel.back() < 16; }},
-      {.name = "stride kept in 7 bits",
-       .tap =
-           [](Tap& t) {
-             for (std::size_t a = 0; a < t.x.size(); ++a) t.x[a] -= t.output[a] * (t.geometry().axes[a].stride & ~127);
-           }},
-      {.name = "pad kept in 7 bits",
-       .tap =
-           [](Tap& t) {
-             for (std::size_t a = 0; a < t.x.size(); ++a) t.x[a] += t.geometry().axes[a].pad_begin & ~127;
-           }},
-      {.name = "without a bias, sums begin at 1",
-       .total = [](const QLinearConv& node, std::int64_t sum,
-                   std::int64_t bias) { return sum + (node.operands.bias.empty() ? 1 : bias); }},
-      {.name = "a small bias is lost",
-       .total = [](const QLinearConv&, std::int64_t sum,
-                   std::int64_t bias) { return bias > -8 && bias < 8 ? sum : sum + bias; }},
-      {.name = "strided 1x1: rows of the second image begin at those of the first",
-       .tap =
-           [](Tap& t) {
-             if (is_kernel(t.geometry(), 1) && t.geometry().axes.back().stride > 1 && t.x.size() > 1 &&
-                 t.output[0] > 0) {
-               t.image = 0;
-             }
-           }},
-      {.name = "tail channels of a 3x3 depthwise ignore two rows of padding",
-       .tap =
-           [](Tap& t) {
-             const auto& g = t.geometry();
-             const bool in_tail = g.output_channels > 4 && t.output_channel >= g.output_channels / 4 * 4;
-             if (t.is_depthwise() && is_kernel(g, 3) && in_tail && g.axes[0].pad_begin == 2 && t.x[0] == -2) t.x[0] = 0;
-           }},
-  };
-  return all;
-}
+const std::vector<Defect> kHeldOutDefects{
+    {.name = "w zero points of the second block of 128 channels are those of the first",
+     .tap =
+         [](Tap& t) {
+           t.w_zero_point = t.node.operands.w_zero_point[static_cast<std::size_t>(t.output_channel % 128)];
+         }},
+    {.name = "scales of the second 64 channels are those of the first",
+     .scale_channel = [](const QLinearConv&, std::int64_t m) { return m % 64; }},
+    {.name = "column index of 8 bits at stride 1",
+     .tap =
+         [](Tap& t) {
+           if (t.geometry().axes.back().stride == 1 && t.x.back() >= 0) t.x.back() &= 255;
+         }},
+    {.name = "dilation kept in two bits",
+     .tap =
+         [](Tap& t) {
+           for (std::size_t a = 0; a < t.x.size(); ++a) {
+             const auto& axis = t.geometry().axes[a];
+             t.x[a] -= t.kernel[a] * (axis.dilation - (axis.dilation & 3));
+           }
+         }},
+    {.name = "no more than 8 taps in a row", .tap = [](Tap& t) { t.counts = t.kernel.back() < 8; }},
+    {.name = "the fourth image is the first",
+     .tap = [](Tap& t) { t.image = t.geometry().batch >= 4 && t.image == 3 ? 0 : t.image; }},
+    {.name = "multiplier of 1 and more truncated", .multiplier = [](double m) { return m >= 1 ? std::trunc(m) : m; }},
+    {.name = "3x3 depthwise of stride 2 drops the last column of an odd width",
+     .tap =
+         [](Tap& t) {
+           const auto& axis = t.geometry().axes.back();
+           if (t.is_depthwise() && is_kernel(t.geometry(), 3) && axis.stride == 2 && axis.input % 2 == 1) {
+             t.counts = t.x.back() != axis.input - 1;
+           }
+         }},
+    {.name = "1x1 of stride 2 ignores its pads",
+     .tap =
+         [](Tap& t) {
+           for (std::size_t a = 0; a < t.x.size(); ++a) {
+             if (is_kernel(t.geometry(), 1) && t.geometry().axes[a].stride == 2)
+               t.x[a] += t.geometry().axes[a].pad_begin;
+           }
+         }},
+    {.name = "1x1 with pads at the end alone reads the last column there",
+     .tap =
+         [](Tap& t) {
+           const auto& axis = t.geometry().axes.back();
+           if (is_kernel(t.geometry(), 1) && axis.pad_begin == 0 && t.x.back() == axis.input) --t.x.back();
+         }},
+    {.name = "the second of two output channels is not computed at the last of an odd number of pixels of a 1x1",
+     .tap =
+         [](Tap& t) {
+           const auto& axis = t.geometry().axes.back();
+           const bool odd = axis.output % 2 == 1 && t.output.back() == axis.output - 1;
+           if (is_kernel(t.geometry(), 1) && t.geometry().output_channels % 2 == 0 && odd) {
+             t.counts = t.output_channel % 2 == 0;
+           }
+         }},
+    {.name = "the fifth output of a depth multiplier has the first one's zero point and scale",
+     .scale_channel =
+         [](const QLinearConv& node, std::int64_t m) {
+           const ConvolutionGeometry& g = node.operands.geometry;
+           const bool fifth = g.group > 1 && g.group_input_channels() == 1 && m % g.group_output_channels() == 4;
+           return fifth ? m - 4 : m;
+         }},
+    {.name = "depthwise kernels of more than 16 taps in a row",
+     .tap = [](Tap& t) { t.counts = !t.is_depthwise() || t.kernel.back() < 16; }},
+    {.name = "stride kept in 7 bits",
+     .tap =
+         [](Tap& t) {
+           for (std::size_t a = 0; a < t.x.size(); ++a) t.x[a] -= t.output[a] * (t.geometry().axes[a].stride & ~127);
+         }},
+    {.name = "pad kept in 7 bits",
+     .tap =
+         [](Tap& t) {
+           for (std::size_t a = 0; a < t.x.size(); ++a) t.x[a] += t.geometry().axes[a].pad_begin & ~127;
+         }},
+    {.name = "without a bias, sums begin at 1",
+     .total = [](const QLinearConv& node, std::int64_t sum,
+                 std::int64_t bias) { return sum + (node.operands.bias.empty() ? 1 : bias); }},
+    {.name = "a small bias is lost",
+     .total = [](const QLinearConv&, std::int64_t sum,
+                 std::int64_t bias) { return bias > -8 && bias < 8 ? sum : sum + bias; }},
+    {.name = "strided 1x1: rows of the second image begin at those of the first",
+     .tap =
+         [](Tap& t) {
+           if (is_kernel(t.geometry(), 1) && t.geometry().axes.back().stride > 1 && t.x.size() > 1 && t.output[0] > 0) {
+             t.image = 0;
+           }
+         }},
+    {.name = "tail channels of a 3x3 depthwise ignore two rows of padding",
+     .tap =
+         [](Tap& t) {
+           const auto& g = t.geometry();
+           const bool in_tail = g.output_channels > 4 && t.output_channel >= g.output_channels / 4 * 4;
+           if (t.is_depthwise() && is_kernel(g, 3) && in_tail && g.axes[0].pad_begin == 2 && t.x[0] == -2) t.x[0] = 0;
+         }},
+};
 
 TEST(HeldOut, ThePlainKernelIsRight) {
   EXPECT_EQ(first_kill({.name = "none"}, 0, 2'000), "");
 }
 
 TEST(HeldOut, EveryDefectIsKilledByTheDefaultRun) {
-  for (const Defect& defect : defects()) {
+  for (const Defect& defect : kHeldOutDefects) {
     // Small cases kill most.
     const bool is_killed = !first_kill(defect, 0, 3'999).empty() || !first_kill(defect, 4'000, 39'999).empty() ||
                            !first_kill(defect, 40'000, 60'000).empty();

@@ -213,95 +213,91 @@ bool can_show_expressions(const Sample& s) {
 using Trigger = bool (*)(const Sample&);
 
 // What features do not say (Defect::needs).
-const std::map<std::string_view, Trigger>& triggers() {
-  static const std::map<std::string_view, Trigger> all{
-      {"pads-order", [](const Sample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
-      {"pad-reads-next-channel",
-       [](const Sample& s) {
-         return has_groups(s) && has_pads(s) && s.geometry().axes.size() == 2 && s.geometry().axes[1].input >= 18 &&
-                !any_axis(s, [](const auto& a) { return a.kernel != 3; });
-       }},
-      {"autopad-no-clamp",
-       [](const Sample& s) {
-         return s.is_same() && any_axis(s, [](const auto& a) { return a.kernel_extent() < a.stride; });
-       }},
-      {"pad-reads-neighbour",
-       [](const Sample& s) {
-         const auto& last = s.geometry().axes.back();
-         return s.geometry().axes.size() > 1 && (last.pad_begin > 0 || last.pad_end > 0);
-       }},
-      {"kernel-transposed", [](const Sample& s) { return !any_axis(s, [](const auto& a) { return a.kernel == 1; }); }},
-      {"zp-sub-wraps-8bit", has_wide_difference},
-      {"w-halved",
-       [](const Sample& s) {
-         return s.operands().x_type == ElementType::int8 && s.operands().w_type == ElementType::int8 &&
-                any_value(s.w(), [](double value) { return std::fmod(value, 2) != 0; });
-       }},
-      {"w-zp-middle",
-       [](const Sample& s) {
-         const auto& zp = s.operands().w_zero_point;
-         const std::int32_t middle = s.operands().w_type == ElementType::uint8 ? 128 : 0;
-         return std::any_of(zp.begin(), zp.end(), [&](std::int32_t value) { return value != middle; });
-       }},
-      {"x-compensation-missing",
-       [](const Sample& s) {
-         const auto& g = s.geometry();
-         return g.group > 1 && g.output_channels == 8 && g.depth() == 8 && g.kernel_taps() == 8 &&
-                (s.operands().x_type == ElementType::int8 || has_x_zero_point(s));
-       }},
-      {"acc-narrow-i8",
-       [](const Sample& s) { return any_value(s.right, [](double v) { return v < -128 || v > 127; }); }},
-      {"bias-in-f32",
-       [](const Sample& s) {
-         // A sum that float32 does not hold has its part in the total, or its like in the bias.
-         const auto is_wide = [](std::int64_t value) { return std::llabs(value) >= std::int64_t{1} << 23; };
-         const auto& bias = s.operands().bias;
-         const auto totals = exact_sums(s.operands(), s.x(), s.w());
-         return std::any_of(bias.begin(), bias.end(), is_wide) ||
-                (!bias.empty() && std::any_of(totals.begin(), totals.end(), is_wide));
-       }},
-      {"half-away-tail", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
-      {"zp-wraps-offset-int8", leaves_int32},
-      {"double-round", has_a_multiplier_to_round},
-      {"q31-single-round", has_a_multiplier_to_round},
-      {"scale-associate-right", can_show_expressions},
-      {"scale-double", [](const Sample& s) { return comes_near_a_tie(s, 1e-9); }},
-      {"reciprocal", can_show_expressions},
-      {"half-away", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
-      {"half-up", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
-      {"truncate", has_fractions},
-      {"zp-before-round", [](const Sample& s) { return comes_near_a_tie(s, 1e-6) && has_odd_output_zero_point(s); }},
-      {"zp-in-f32", [](const Sample& s) { return comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
-      {"int32-before-clamp", leaves_int32},
-      {"zp-wraps-int32", leaves_int32},
-      {"clamp-before-zp", has_output_zero_point},
-      {"wrap-not-saturate", reaches_a_bound},
-      {"zp-first", has_zero_points_that_differ},
-      {"two-bit-parameters-of-later",
-       [](const Sample& s) { return has_parameters(s) && bits_of(s.quantize().y_type) == 2; }},
-      {"scale-i32-as-f32", [](const Sample& s) { return s.quantize().scale_type == ElementType::int32; }},
-      {"zp-absent-128", is_uint8_without_zero_point},
-      {"axis-unread", [](const Sample& s) { return has_parameters(s) && has_another_axis(s); }},
-      {"block-size-unread", [](const Sample& s) { return s.layout().block > 1; }},
-      {"output-dtype-unread", [](const Sample& s) { return s.test_case.attribute("output_dtype") != nullptr; }},
-      {"precision-unread", [](const Sample& s) { return s.test_case.attribute("precision") != nullptr; }},
-      {"saturate-unread", [](const Sample& s) { return !s.quantize().saturate; }},
-      {"quotient-wide", [](const Sample& s) { return is_narrow(division_type(s.quantize())); }},
-      {"quotient-fused",
-       [](const Sample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
-      {"e4m3fn-overflows-late",
-       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn; }},
-      {"e5m2-tie-nan",
-       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
-      {"dq-fused",
-       [](const Sample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == ElementType::uint8; }},
-      {"product-wide", [](const Sample& s) { return is_narrow(s.dequantize().y_type); }},
-      {"blocked-interleave", [](const Sample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
-      {"dq-expanded", is_zero_point_scaled},
-      {"denormal-flush", has_subnormals},
-  };
-  return all;
-}
+const std::map<std::string_view, Trigger> kTriggers{
+    {"pads-order", [](const Sample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
+    {"pad-reads-next-channel",
+     [](const Sample& s) {
+       return has_groups(s) && has_pads(s) && s.geometry().axes.size() == 2 && s.geometry().axes[1].input >= 18 &&
+              !any_axis(s, [](const auto& a) { return a.kernel != 3; });
+     }},
+    {"autopad-no-clamp",
+     [](const Sample& s) {
+       return s.is_same() && any_axis(s, [](const auto& a) { return a.kernel_extent() < a.stride; });
+     }},
+    {"pad-reads-neighbour",
+     [](const Sample& s) {
+       const auto& last = s.geometry().axes.back();
+       return s.geometry().axes.size() > 1 && (last.pad_begin > 0 || last.pad_end > 0);
+     }},
+    {"kernel-transposed", [](const Sample& s) { return !any_axis(s, [](const auto& a) { return a.kernel == 1; }); }},
+    {"zp-sub-wraps-8bit", has_wide_difference},
+    {"w-halved",
+     [](const Sample& s) {
+       return s.operands().x_type == ElementType::int8 && s.operands().w_type == ElementType::int8 &&
+              any_value(s.w(), [](double value) { return std::fmod(value, 2) != 0; });
+     }},
+    {"w-zp-middle",
+     [](const Sample& s) {
+       const auto& zp = s.operands().w_zero_point;
+       const std::int32_t middle = s.operands().w_type == ElementType::uint8 ? 128 : 0;
+       return std::any_of(zp.begin(), zp.end(), [&](std::int32_t value) { return value != middle; });
+     }},
+    {"x-compensation-missing",
+     [](const Sample& s) {
+       const auto& g = s.geometry();
+       return g.group > 1 && g.output_channels == 8 && g.depth() == 8 && g.kernel_taps() == 8 &&
+              (s.operands().x_type == ElementType::int8 || has_x_zero_point(s));
+     }},
+    {"acc-narrow-i8", [](const Sample& s) { return any_value(s.right, [](double v) { return v < -128 || v > 127; }); }},
+    {"bias-in-f32",
+     [](const Sample& s) {
+       // A sum that float32 does not hold has its part in the total, or its like in the bias.
+       const auto is_wide = [](std::int64_t value) { return std::llabs(value) >= std::int64_t{1} << 23; };
+       const auto& bias = s.operands().bias;
+       const auto totals = exact_sums(s.operands(), s.x(), s.w());
+       return std::any_of(bias.begin(), bias.end(), is_wide) ||
+              (!bias.empty() && std::any_of(totals.begin(), totals.end(), is_wide));
+     }},
+    {"half-away-tail", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+    {"zp-wraps-offset-int8", leaves_int32},
+    {"double-round", has_a_multiplier_to_round},
+    {"q31-single-round", has_a_multiplier_to_round},
+    {"scale-associate-right", can_show_expressions},
+    {"scale-double", [](const Sample& s) { return comes_near_a_tie(s, 1e-9); }},
+    {"reciprocal", can_show_expressions},
+    {"half-away", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+    {"half-up", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+    {"truncate", has_fractions},
+    {"zp-before-round", [](const Sample& s) { return comes_near_a_tie(s, 1e-6) && has_odd_output_zero_point(s); }},
+    {"zp-in-f32", [](const Sample& s) { return comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
+    {"int32-before-clamp", leaves_int32},
+    {"zp-wraps-int32", leaves_int32},
+    {"clamp-before-zp", has_output_zero_point},
+    {"wrap-not-saturate", reaches_a_bound},
+    {"zp-first", has_zero_points_that_differ},
+    {"two-bit-parameters-of-later",
+     [](const Sample& s) { return has_parameters(s) && bits_of(s.quantize().y_type) == 2; }},
+    {"scale-i32-as-f32", [](const Sample& s) { return s.quantize().scale_type == ElementType::int32; }},
+    {"zp-absent-128", is_uint8_without_zero_point},
+    {"axis-unread", [](const Sample& s) { return has_parameters(s) && has_another_axis(s); }},
+    {"block-size-unread", [](const Sample& s) { return s.layout().block > 1; }},
+    {"output-dtype-unread", [](const Sample& s) { return s.test_case.attribute("output_dtype") != nullptr; }},
+    {"precision-unread", [](const Sample& s) { return s.test_case.attribute("precision") != nullptr; }},
+    {"saturate-unread", [](const Sample& s) { return !s.quantize().saturate; }},
+    {"quotient-wide", [](const Sample& s) { return is_narrow(division_type(s.quantize())); }},
+    {"quotient-fused",
+     [](const Sample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
+    {"e4m3fn-overflows-late",
+     [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn; }},
+    {"e5m2-tie-nan",
+     [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
+    {"dq-fused",
+     [](const Sample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == ElementType::uint8; }},
+    {"product-wide", [](const Sample& s) { return is_narrow(s.dequantize().y_type); }},
+    {"blocked-interleave", [](const Sample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
+    {"dq-expanded", is_zero_point_scaled},
+    {"denormal-flush", has_subnormals},
+};
 
 // The features that a defect needs, by their position.
 FeatureSet needed_by(const Defect& defect) {
@@ -317,10 +313,10 @@ FeatureSet needed_by(const Defect& defect) {
 
 // Features, a predicate, or both.
 bool is_triggered(const Defect& defect, const Sample& sample, const FeatureSet& features) {
-  const auto predicate = triggers().find(defect.id);
-  EXPECT_TRUE(predicate != triggers().end() || !defect.needs.is_empty()) << defect.id << " has no trigger to test";
+  const auto predicate = kTriggers.find(defect.id);
+  EXPECT_TRUE(predicate != kTriggers.end() || !defect.needs.is_empty()) << defect.id << " has no trigger to test";
   const FeatureSet needed = needed_by(defect);
-  return (features & needed) == needed && (predicate == triggers().end() || predicate->second(sample));
+  return (features & needed) == needed && (predicate == kTriggers.end() || predicate->second(sample));
 }
 
 struct Counts {
