@@ -1,4 +1,4 @@
-// That the corpus has vectors with each tag that has a meaning (docs/corpus.md).
+// Tests that the corpus has vectors with each tag that has a meaning (docs/corpus.md).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

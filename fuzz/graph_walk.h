@@ -21,13 +21,13 @@ namespace qconform::fuzz {
 /// Cases by what became of them: a path that no case takes is not tested.
 struct Walked {
   std::uint64_t cases = 0;
-  std::uint64_t wired = 0;        ///< whose names fit together
-  std::uint64_t in_contract = 0;  ///< valid, or implementation-defined
-  std::uint64_t failing = 0;      ///< of the wrong backend
+  std::uint64_t wired = 0;        ///< cases whose names fit together
+  std::uint64_t in_contract = 0;  ///< cases that are valid, or implementation-defined
+  std::uint64_t failing = 0;      ///< cases that the wrong backend fails
   std::uint64_t shrunk = 0;
   std::uint64_t explained = 0;
-  std::uint64_t mapped = 0;    ///< element maps
-  std::uint64_t findings = 0;  ///< in reports
+  std::uint64_t mapped = 0;    ///< cases with an element map
+  std::uint64_t findings = 0;  ///< findings in reports
 };
 
 class GraphWalk {

@@ -26,7 +26,7 @@ constexpr std::size_t kLeastNote = 10;
 struct Findings {
   std::string normal;           // the file in its normal form, with what was absent
   std::vector<Error> absent;    // members that only `normal` has: what the semantics say of the vector
-  std::vector<Error> problems;  // what a person has to put right
+  std::vector<Error> problems;  // mistakes that a person has to put right
 };
 
 std::string quoted(const std::string& text) {
@@ -170,7 +170,7 @@ class Examiner {
   Findings& findings_;
   std::set<std::string> ids_;
   std::size_t position_ = 0;
-  std::string name_;  // of the vector under examination
+  std::string name_;  // the name of the vector under examination
 };
 
 // The members in the order in which DirectML's documentation has them; those that a wrong one has beside them last.

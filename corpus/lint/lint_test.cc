@@ -1,4 +1,4 @@
-// That the lint finds each kind of mistake and names it, and that --write makes the corpus' files from less.
+// Tests that the lint finds each kind of mistake and names it, and that --write makes the corpus' files from less.
 #include "corpus/lint/lint.h"
 
 #include <gmock/gmock.h>

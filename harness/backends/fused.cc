@@ -181,7 +181,7 @@ class GraphText final : public PreparedCase {
 
  private:
   std::string bytes_;
-  std::size_t outputs_;  // of the case: each is asked for
+  std::size_t outputs_;  // how many outputs the case has: each is asked for
 };
 
 class Told final : public Backend {

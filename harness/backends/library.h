@@ -20,14 +20,14 @@
 namespace qconform::backend {
 
 struct LibraryState {
-  std::string version;  ///< of the library that would be used; empty when there is none
+  std::string version;  ///< the version of the library that would be used; empty when there is none
   std::string absent;   ///< why it cannot be used here, and what to do; empty when it can
 };
 
 struct Library {
   std::string_view name;         ///< as on the command line
-  std::string_view description;  ///< what it takes
-  Accepted accepted;             ///< what may stand behind the @
+  std::string_view description;  ///< the library's name and what it takes, for lists
+  Accepted accepted;             ///< words and keys that may stand behind the @
   std::function<LibraryState()> state;
   /// `what` has settings that are accepted, and its text is the backend's name. Called only for a library that is
   /// there.

@@ -79,7 +79,7 @@ class PluginGraph {
   PluginList<qc_value> values_;
   PluginList<qc_value> run_inputs_;
   PluginList<qc_node> nodes_;
-  std::vector<std::int32_t> case_values_;              // of the case's tensors
+  std::vector<std::int32_t> case_values_;              // positions of the case's inputs in values_
   std::deque<std::vector<std::int32_t>> node_values_;  // inputs and outputs of each node
   std::map<std::string, std::int32_t, std::less<>> by_name_;
   std::vector<std::int32_t> inputs_;

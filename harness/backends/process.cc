@@ -46,14 +46,14 @@ class StreamBackend final : public ProcessBackend {
   std::unique_ptr<ChildProcess> child_;
   std::int64_t at_rest_ = 0;
   std::string broken_for_good_;   ///< why there will be no process any more
-  std::uint32_t number_ = 0;      ///< of the case under way
-  bool plans_ = false;            ///< it is asked by a description first
-  bool is_planning_ = false;      ///< it has been, and has not answered
-  bool takes_units_ = false;      ///< graphs of several nodes
-  bool wants_inputs_ = false;     ///< models declare what is fed
-  std::size_t output_count_ = 1;  ///< of the case under way
-  std::vector<Tensor> outputs_;   ///< of it, as far as they have come
-  std::string case_model_;        ///< to be sent when it has
+  std::uint32_t number_ = 0;      ///< the number of the case under way
+  bool plans_ = false;            ///< the process gets a description first, and says whether it takes the case
+  bool is_planning_ = false;      ///< a description is sent and not answered
+  bool takes_units_ = false;      ///< the process takes graphs of several nodes
+  bool wants_inputs_ = false;     ///< the process wants models that declare what is fed
+  std::size_t output_count_ = 1;  ///< how many outputs the case under way has
+  std::vector<Tensor> outputs_;   ///< outputs of the case under way that have come
+  std::string case_model_;        ///< the model to be sent when the description is taken
   std::string request_;
   Conversation conversation_;
   std::optional<Outcome> refused_;  ///< why the case that was started is not under way

@@ -34,7 +34,7 @@ enum class MessageKind : std::uint8_t {
 
 struct Message {
   MessageKind kind = MessageKind::hello;
-  std::uint32_t number = 0;  ///< of the case: answers repeat it
+  std::uint32_t number = 0;  ///< the number of the case: answers repeat it
   std::string payload;
 };
 

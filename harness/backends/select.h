@@ -14,15 +14,15 @@
 
 namespace qconform::backend {
 
-/// Which backends run in worker processes, and what they may take there.
+/// The backends that run in worker processes, and the limits on what they may take there.
 struct SandboxPolicy {
   enum class Which : std::uint8_t { third_party, all, none };
   Which which = Which::third_party;
   bool confined = false;  ///< workers of what is not ours run in namespaces of their own (confinement.h)
   SandboxLimits limits;
-  int threads = 0;                 ///< that run each case at once, to compare (threads_checked()); 0 for none
-  std::string arm64_program = {};  ///< for processors of that kind (emulator.h)
-  bool shows_graphs = false;       ///< what a program serves is asked for Backend::rewritten(), and computes nothing
+  int threads = 0;                 ///< how many threads run each case at once (threads_checked()); 0 for none
+  std::string arm64_program = {};  ///< an arm64 build of qconform, for arm64 processors (emulator.h)
+  bool shows_graphs = false;       ///< programs show Backend::rewritten() of what they serve, and compute nothing
 };
 
 /// A kernel set of this program, the interpreter of graphs, a library of library.h, a library with the interface of

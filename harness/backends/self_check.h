@@ -23,7 +23,7 @@ struct SelfCheckRow {
     adapter_fault,  ///< the subject is not offered
     library_fault,  ///< a wrong number, a crash: the subject is offered, and judged
   };
-  std::string subject;  ///< what is checked: "graphs", "several outputs", "element type int4"
+  std::string subject;  ///< the ability that is checked: "graphs", "several outputs", "element type int4"
   Kind kind = Kind::right;
   std::string detail;  ///< empty where it is right: "output 0 is float [2], expected uint8 [2]"
 };

@@ -47,8 +47,8 @@ struct Specification {
   std::vector<Setting> settings = {};  ///< no KEY twice
   std::string cpu = {};                ///< as harness/backends/emulator.h has it; empty for this processor
   bool valid_only = false;
-  std::string alias = {};  ///< what reports call it; empty: short_name() finds a name
-  int number = 0;          ///< behind its name, where several backends would have that; 0: none
+  std::string alias = {};  ///< its name in reports; empty: short_name() finds one
+  int number = 0;          ///< the number behind its name, where several backends would have that name; 0: none
 
   bool operator==(const Specification&) const = default;
 };

@@ -9,7 +9,7 @@ namespace qconform {
 
 struct Error {
   std::string field;    ///< attribute, input, option or file that is wrong; may be empty
-  std::string message;  ///< what was expected and what was found
+  std::string message;  ///< a text that says what was expected and what was found
   std::string rule;     ///< rule id of docs/numerics.md, or empty
 
   /// "pads: expected 4 values (2 spatial dims, begin and end), got 3 [rule C8]"

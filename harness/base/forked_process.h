@@ -19,7 +19,7 @@ namespace qconform {
 class ForkedProcess {
  public:
   enum class Group {
-    own,     ///< what it starts ends with it, whatever session it is in; a terminal's signals do not reach it
+    own,     ///< all that it starts ends with it, in any session; a terminal's signals do not reach it
     shared,  ///< suspended and resumed with this process; leaves SIGINT, SIGTERM and SIGHUP to it
   };
 

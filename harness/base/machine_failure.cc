@@ -17,8 +17,8 @@ namespace {
 struct Limit {
   int error;
   decltype(RLIMIT_AS) resource;
-  const char* shell;  // what sets it
-  rlim_t unit;        // of what the shell says
+  const char* shell;  // the command that sets the limit, and its unit
+  rlim_t unit;        // how many of the kernel's units that unit is
 };
 
 constexpr Limit kLimits[] = {{EFBIG, RLIMIT_FSIZE, "ulimit -f, in KiB", 1024},

@@ -71,7 +71,7 @@ std::string_view instruction_of(std::string_view backend) {
 }
 
 #if defined(__x86_64__)
-// That of AVX-512 without VNNI, which no kernel set here uses.
+// The loop of AVX-512 without VNNI, which no kernel set here uses.
 #define QCONFORM_MADD(n) "vpmaddwd %%zmm14, %%zmm15, %%zmm13\nvpaddd %%zmm13, %%zmm" n ", %%zmm" n "\n"
 void run_vpmaddwd_zmm(std::uint64_t rounds) {
   QCONFORM_PEAK_LOOP(rounds, QCONFORM_ZMM_SOURCES, QCONFORM_MADD);

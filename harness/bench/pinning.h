@@ -1,4 +1,4 @@
-// Which processors a process runs on.
+// Chooses the processors that a process runs on, and pins it to them.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Which blocks of a campaign are done, and what they found.
+// The blocks of a campaign that are done, and what they found.
 //
 // Blocks are put together in aligned spans of a power of two, as an odometer carries: of two such spans one
 // holds the other, or they share no block. So a block counts once however often it was run, and whichever

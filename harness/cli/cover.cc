@@ -1,4 +1,4 @@
-// Which of an instrumented plugin's code no case executes, and few cases that detect what all do.
+// `cover`: the code of an instrumented plugin that no case executes, and few cases that detect what all do.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -74,7 +74,7 @@ bool is_named(const SuitesOptions& options, std::string_view suite) {
   return std::find(options.suites.begin(), options.suites.end(), suite) != options.suites.end();
 }
 
-// Which backends get suites of their own: those that may take less than the reference does.
+// Returns whether the backend gets suites of its own, as one that may take less than the reference does.
 bool has_own_suites(const SuitesOptions& options, const Backend& backend) {
   if (is_named(options, kWithin) || !options.within.only.empty()) return true;
   const bool wants_them = is_named(options, "conformance") || is_named(options, "relations");

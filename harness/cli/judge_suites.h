@@ -41,7 +41,7 @@ struct SuitesOptions {
 [[nodiscard]] Result<std::vector<std::unique_ptr<Suite>>> open_shown(std::string_view name, SuiteOptions options);
 void add_model_memory_option(CLI::App& command, std::uint64_t& mebibytes);
 
-/// Which cases are asked: `--suite` and what belongs to it.
+/// Adds the choice of cases: `--suite` and the options that belong to it.
 void add_suite_choice(CLI::App& command, SuitesOptions& options);
 
 /// Contracts of the backends that suites were made for, by their position.

@@ -84,7 +84,7 @@ void print_result(const Case& original, const shrink::Result& result, const Shri
   line("replay", replay);
 }
 
-// Which defect fails the case, where that is known: it must stay.
+// Returns the test for the cause of the failure, where that is known: a smaller case must have it too.
 shrink::HasCause cause_to_hold(const Case& original, const shrink::Runner& run, const Policy& policy) {
   const auto observation = diagnose::Observation::of(original, run, policy);
   if (observation == nullptr || !observation->is_failure()) return {};

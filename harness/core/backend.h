@@ -234,7 +234,7 @@ class Backend {
   [[nodiscard]] virtual std::span<const std::unique_ptr<Backend>> siblings() { return {}; }
   /// The worker that cases run in; null for a backend of this process.
   [[nodiscard]] virtual Worker* worker() { return nullptr; }
-  /// Which of its code has run (harness/backends/code_coverage); null where that code is not instrumented.
+  /// The backend's code that has run (harness/backends/code_coverage); null where that code is not instrumented.
   [[nodiscard]] virtual CodeCoverage* code_coverage() { return nullptr; }
 };
 

@@ -1,4 +1,4 @@
-// Which right answers the judge admits, and which arithmetic an in-tree kernel uses.
+// Profiles: the right answers that the judge admits, and the arithmetic that an in-tree kernel uses.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which of a backend's code cases execute, further cases drawn towards what none executes, and few cases that kill the
+// The code of a backend that cases execute, further cases drawn towards what none executes, and few cases that kill the
 // mutants that all kill, and execute all that all execute.
 #pragma once
 

@@ -50,7 +50,7 @@ struct SuiteRunOptions {
   bool drops_hanging_backends = false;                 ///< sends no more to one that kMostTimeoutsInARow cases hang
   /// By position of the backend: the same at other levels, for relations between these. Empty: none have any.
   std::vector<std::vector<Backend*>> siblings = {};
-  std::optional<RowsKept> results = {};  ///< which single cases the report lists; absent: none
+  std::optional<RowsKept> results = {};  ///< the single cases that the report lists; absent: none
   /// Called with every case, the corner cases that it reached, and what it came to, in the order of the backends; may
   /// be empty.
   std::function<void(const Case&, const CornerCaseCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};

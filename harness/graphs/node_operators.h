@@ -24,7 +24,7 @@ struct NodeOperator {
   std::span<const AttributeSignature> attributes;
   /// Its inputs and attributes are right in number and type.
   bool (*lower)(const NodeLowering& node);
-  /// Which inputs have the type of input 0; bit 31 stands for all from there on.
+  /// Bits of the inputs that have the type of input 0; bit 31 stands for all from there on.
   std::uint32_t like_first = 0xFFFFFFFF;
   /// Computes: judged in float32, float16 and bfloat16 alone.
   bool computes = false;

@@ -116,8 +116,8 @@ struct Family {
   std::int64_t (*implied_elements)(const Case& test_case) = nullptr;
   /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.
   std::optional<Case> (*without_dimension)(const Case& test_case, std::size_t dimension) = nullptr;
-  /// Which element of `parameter`, a scale or zero point that is no scalar, the wrong element uses; 0 where that is not
-  /// known. Null: the first.
+  /// The index of the element of `parameter`, a scale or zero point that is no scalar, that the wrong element uses; 0
+  /// where that is not known. Null: always 0.
   std::int64_t (*parameter_index)(const Case& test_case, const Tensor& parameter,
                                   const std::vector<std::int64_t>& wrong_element) = nullptr;
   /// Cases in which fewer scales differ from 1 that together do what the case's scales do; the plainest first.
@@ -162,7 +162,7 @@ struct Family {
   /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
   /// Empty: one.
   std::span<const std::string_view> layouts = {};
-  /// Which of the layouts the node has. Null where there are none.
+  /// The layout of the node, one of `layouts`. Null where there are none.
   std::string_view (*layout_of)(const Lowered& lowered) = nullptr;
   /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
   std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;

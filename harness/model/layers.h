@@ -27,7 +27,7 @@ struct Layer {
   Case test_case;
   LayerKind kind = LayerKind::linear;
   std::int64_t macs = 0;   ///< products that are summed, those with padding included
-  std::int64_t bytes = 0;  ///< of x and y together
+  std::int64_t bytes = 0;  ///< bytes of x and y together
   std::int64_t count = 1;  ///< how often it occurs in its network
 };
 

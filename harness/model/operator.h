@@ -124,7 +124,7 @@ class Lowered {
   [[nodiscard]] virtual std::optional<Box> read_by(InputRole /*role*/, const Box& /*output*/) const;
   /// The geometry of the windows, for element maps; nothing where outputs have none.
   [[nodiscard]] virtual std::optional<WindowGeometry> windows() const;
-  /// Which scale and zero point belong to element `index`, where each element has its own.
+  /// The position of the scale and zero point that element `index` has, where elements have parameters of their own.
   [[nodiscard]] virtual std::optional<std::size_t> parameter_of(std::int64_t /*index*/) const { return std::nullopt; }
   /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.
   [[nodiscard]] virtual std::string exact_value(std::int64_t index) const = 0;

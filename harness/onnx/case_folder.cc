@@ -48,7 +48,7 @@ Result<Tensor> read_tensor_file(const fs::path& file, const ExternalFolder& exte
   return in_context(file.string(), tensor_from_proto(proto, external));
 }
 
-/// Which file holds each graph input.
+/// The file of each graph input, by the name of the input.
 std::map<std::string, fs::path> input_files(const onnx::GraphProto& graph, const fs::path& data_set) {
   int count = 0;
   std::error_code error;

@@ -1,4 +1,4 @@
-// Which values of a model are constants although no initializer holds them, and casts of such tensors.
+// The values of a model that are constants although no initializer holds them, and casts of such tensors.
 #pragma once
 
 #include <cstdint>

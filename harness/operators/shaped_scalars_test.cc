@@ -21,7 +21,7 @@
 namespace qconform {
 namespace {
 
-// Which inputs of a node are scales and zero points.
+// The positions of the inputs of a node that are scales and zero points.
 std::vector<std::size_t> parameters_of(const Node& node) {
   if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") return {1, 2};
   if (node.op_type == "QLinearMatMul") return {1, 2, 4, 5, 6, 7};

@@ -1,4 +1,4 @@
-// Which corner cases the cases of a run reached, by operator and element types.
+// The corner cases that the cases of a run reached, by operator and element types.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ using reference::ConvolutionGeometry;
 using reference::QLinearConv;
 using Indices = std::vector<std::int64_t>;
 
-// Which elements a tap of an output element joins; a defect changes it.
+// The elements that a tap of an output element joins; a defect changes them.
 struct Tap {
   const QLinearConv& node;
   std::int64_t image = 0;

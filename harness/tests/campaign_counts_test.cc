@@ -48,7 +48,7 @@ class Paths final : public Backend {
   std::vector<std::unique_ptr<Backend>> paths_;
 };
 
-constexpr std::uint64_t kBlocks = 7;  // of which the last three examine few of their failures
+constexpr std::uint64_t kBlocks = 7;  // the last three blocks examine few of their failures
 
 std::vector<std::unique_ptr<Backend>> planted() {
   std::vector<std::unique_ptr<Backend>> backends;

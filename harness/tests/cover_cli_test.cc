@@ -1,4 +1,4 @@
-// Which of a plugin's code runs: `cover`, and what `run` says of it.
+// Tests `cover`, and what `run` says of the code that cases execute.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

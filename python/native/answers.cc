@@ -35,7 +35,7 @@ Answer<void> expect_case(qconform_case* handle, qconform_bytes profile, qconform
   return {};
 }
 
-// That the case has an output of this number, and what is known of it.
+// Refuses where the case is out of contract, or has no output of this number.
 Answer<void> check_output(const qconform_expected& of, std::uint64_t number) {
   const Classification& classification = of.value.classification;
   if (const auto& violation = classification.contract.violation) {

@@ -22,7 +22,7 @@ struct qconform_case {
 };
 
 struct qconform_expected {
-  std::shared_ptr<const qconform::Case> test_case;  ///< that `value` refers to
+  std::shared_ptr<const qconform::Case> test_case;  ///< the case that `value` refers to
   qconform::Expected value;
   std::mutex mutex;  ///< held while what is right is computed, which is when it is asked for
   bool is_assessed = false;

@@ -1,4 +1,4 @@
-// Which taps of a window lie inside the input, and where.
+// The taps of a window that lie inside the input, and their places.
 #pragma once
 
 #include <cstddef>

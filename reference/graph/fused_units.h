@@ -17,7 +17,7 @@
 
 namespace qconform::reference::graph {
 
-/// Which float biases a unit takes into its sum, as the integer B = rne(RN32(b / RN32(x_scale * w_scale))).
+/// The float biases that a unit takes into its sum, as the integer B = rne(RN32(b / RN32(x_scale * w_scale))).
 enum class FloatBias : std::uint8_t {
   exact,    ///< those that are B * x_scale * w_scale rounded to float32: right under every profile
   rounded,  ///< any, as tier fused-int8 admits it
@@ -36,7 +36,7 @@ struct FusedUnit {
 
   std::size_t quantize = 0;  ///< its last step, which the convolution and the clamps stand for
   ValueId x = 0;             ///< the quantized data that it reads
-  /// Which of these the convolution reads, by element of its x; -1 is x_zero_point. Empty: all, in their order.
+  /// The position in x of each element of the convolution's x; -1 is x_zero_point. Empty: all, in their order.
   std::vector<std::int64_t> x_index;
   QLinearConv convolution;         ///< a product of matrices is one of 1x1, with the rows as batch
   std::vector<std::byte> w;        ///< as the convolution reads them

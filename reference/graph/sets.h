@@ -1,5 +1,5 @@
-// Which values every element of a quantized graph may have: the graph as written, and all that a right rewriting of it
-// computes. docs/graphs.md has the proofs.
+// The values that elements of a quantized graph may have: those of the graph as written, and all that a right rewriting
+// of it computes. docs/graphs.md has the proofs.
 //
 // There are tiers from strict to loose; each holds the one before it. The first four are right by default, the
 // others under profiles that admit them.

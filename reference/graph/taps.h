@@ -1,4 +1,4 @@
-// Which elements of its operands a sum, or a maximum over a window, is made of: one small struct for each kind.
+// The elements of operands that make up a sum, or a maximum over a window: one small struct for each kind.
 //
 // Each calls `f(a, b)` for the terms of output element `output`, in row-major order of the window or of the summed
 // axis: `a` and `b` are flat indices of the two factors; where there is no second factor, b means nothing. Taps in the

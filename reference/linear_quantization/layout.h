@@ -1,5 +1,4 @@
-// Which scale and zero point belong to which element, for QuantizeLinear and DequantizeLinear
-// (rule D7).
+// The scale and zero point of each element, for QuantizeLinear and DequantizeLinear (rule D7).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which values of one output element are right: sets of admissible values, from strict to loose.
+// The right values of one output element: sets of admissible values, from strict to loose.
 //
 //   v = A * sx * sw / sy, exactly                       A: the sum of products plus the bias
 //

@@ -329,7 +329,7 @@ TEST(FloatConvolutionSet, IsEverythingWhereNoBoundHolds) {
   EXPECT_EQ(float_convolution_set({5, 5, 1 << 23}, p, FloatAccuracy::directml).text(), "{0..255}");
 }
 
-// Which tier's set includes which: as admissible.h says.
+// The sets of tiers include each other as admissible.h says.
 TEST(Tiers, IncludeEachOther) {
   const int count = testing::scaled(100'000);
   Random random(71);

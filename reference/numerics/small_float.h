@@ -12,7 +12,7 @@
 
 namespace qconform::reference {
 
-/// Which bit patterns are no numbers.
+/// The bit patterns that are no numbers.
 enum class Specials : std::uint8_t {
   ieee,               ///< exponent all ones: infinity, and NaN where the mantissa is not 0
   finite_nan,         ///< exponent and mantissa all ones: NaN; no infinity            (the "FN" formats)

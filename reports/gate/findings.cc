@@ -1,4 +1,4 @@
-// Which defects are new, which became wider, which are gone, and which a waiver excuses.
+// Finds the defects that are new, that became wider, that are gone, and that a waiver excuses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// Which of a plugin's code has run: it is compiled to say so, and the worker that loads it listens.
+// The code of a plugin that has run: the plugin is compiled to say so, and the worker that loads it listens.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ inline constexpr std::string_view kCoverageFlags =
 /// The place in the code at which an edge of the control flow begins.
 struct CodePlace {
   std::uint32_t module = 0;  ///< position in CodeCoverage::modules()
-  std::uint64_t offset = 0;  ///< of an instruction, from where the module is loaded; kNowhere where it is not known
+  std::uint64_t offset = 0;  ///< distance of an instruction from where the module is loaded; kNowhere if not known
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 };
 

@@ -15,7 +15,7 @@
 namespace qconform {
 namespace {
 
-constexpr int kNotFound = 127;  // of a shell
+constexpr int kNotFound = 127;  // the exit status of a shell that does not find the program
 
 // False where `text` does not begin with a number.
 template <typename T>

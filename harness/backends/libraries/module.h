@@ -11,7 +11,7 @@ namespace qconform::libraries {
 /// The facts that the program knows of an adapter without loading it.
 struct AdapterModule {
   std::string_view name;    ///< as on the command line
-  std::string_view title;   ///< of the library
+  std::string_view title;   ///< the library's name and what it takes, for lists
   std::string_view remedy;  ///< how to get the library
 };
 

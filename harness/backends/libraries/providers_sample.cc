@@ -75,7 +75,7 @@ enum class Defect { none, half_away, crash };
 struct SampleCompute : NodeCompute {
   const OrtApi* api = nullptr;
   Defect defect = Defect::none;
-  std::array<std::size_t, 3> inputs{};  // where x, its scale and zero point are among the fused node's inputs
+  std::array<std::size_t, 3> inputs{};  // positions of x, its scale and zero point in the fused node's inputs
 };
 
 struct SampleEp : Ep {

@@ -35,7 +35,7 @@ std::vector<std::unique_ptr<Suite>> suites(const std::string& name, std::uint64_
 
 struct Judged {
   Report report;
-  std::map<std::uint64_t, VerdictKind> verdicts;  // of the first backend, by the case's digest
+  std::map<std::uint64_t, VerdictKind> verdicts;  // verdicts on the first backend, by the case's digest
 };
 
 Judged run(std::vector<std::unique_ptr<Suite>> sources, std::vector<std::unique_ptr<Backend>> backends) {

@@ -111,7 +111,7 @@ class CaseChannel {
     std::atomic<std::uint32_t> answered = 0;  ///< the hello is counted too
     SharedFlag worker_sleeps;
     SharedFlag asker_sleeps;
-    std::atomic<std::uint32_t> awaited = 0;  ///< what `answered` has to reach before the sleeper is woken
+    std::atomic<std::uint32_t> awaited = 0;  ///< the count that `answered` has to reach before the sleeper is woken
     SharedFlag worker_ends;
     std::atomic<std::int64_t> begun_at = 0;  ///< the last begun request, of the steady clock, in ns
     LastWords last_words;

@@ -71,14 +71,14 @@ class DiskChannel {
   int file_;
   Side side_;
   bool damaged_ = false;
-  std::unique_ptr<std::byte, void (*)(void*)> block_;  ///< what goes to and from the disk: it wants whole pages
-  std::vector<std::byte> pending_;                     ///< sent, and not written
-  std::uint64_t sent_ = 0;                             ///< written; bytes since the beginning, as all counts are
+  std::unique_ptr<std::byte, void (*)(void*)> block_;  ///< a buffer for the disk, which wants whole pages
+  std::vector<std::byte> pending_;                     ///< messages that are sent, and not written
+  std::uint64_t sent_ = 0;                             ///< bytes written since the beginning, as all counts are
   std::uint64_t fetched_ = 0;
-  std::uint64_t published_ = 0;  ///< of fetched_, what the other side has been told
+  std::uint64_t published_ = 0;  ///< the count of fetched_ that the other side has been told
   Counts others_;
   std::vector<std::byte> arrived_;
-  std::size_t taken_ = 0;  ///< of arrived_
+  std::size_t taken_ = 0;  ///< how many bytes of arrived_ are received
 };
 
 }  // namespace qconform

@@ -173,8 +173,8 @@ class GuardedInputs final : public InputMemory {
     std::size_t position = 0;
     bool is_converted = false;
     std::span<std::byte> placed;
-    Fill fill;                       ///< of a converted one
-    std::vector<std::byte> content;  ///< what a converted one has to keep
+    Fill fill;                       ///< the conversion of a converted input
+    std::vector<std::byte> content;  ///< the content that a converted input has to keep
   };
 
   Slot& next_slot(std::size_t position, bool is_converted);

@@ -167,14 +167,14 @@ class GuardedRun::Node {
   const Case& test_case_;
   GuardedMemory::Against against_;
   std::unique_ptr<PreparedCase> prepared_;
-  std::optional<Outcome> end_;  ///< what the preparation came to, where nothing can be run
+  std::optional<Outcome> end_;  ///< the outcome of a preparation after which nothing can be run
 };
 
 struct GuardedRun::Look {
   const Case& test_case;
   Outcome first;
-  std::optional<Outcome> change = {};  ///< what a further run came to, where it is not the first output
-  std::vector<Tensor> changed = {};    ///< its outputs
+  std::optional<Outcome> change = {};  ///< the fault that a further run shows; absent where none does
+  std::vector<Tensor> changed = {};    ///< the outputs of the run with the fault
   std::string_view when = {};          ///< "when the prepared node is run again"
 
   // Takes a further run in.

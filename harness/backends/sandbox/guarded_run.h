@@ -57,11 +57,11 @@ class GuardedRun {
   std::deque<GuardedMemory> outputs_;
   GuardedMemory scratch_{kOutputCanary};
   GuardedInputs inputs_;
-  GuardedInputs other_inputs_;  ///< of the neighbour, and of the case in its place
+  GuardedInputs other_inputs_;  ///< the inputs of all nodes but the first
   Case neighbour_;
   Case other_;                                 ///< the case with another input
-  std::optional<std::size_t> other_position_;  ///< of that input
-  bool is_neighbour_ = false;                  ///< what is prepared or run has other values than the case
+  std::optional<std::size_t> other_position_;  ///< the position of the input in which other_ differs
+  bool is_neighbour_ = false;                  ///< the node that is prepared or run has other values than the case
 };
 
 }  // namespace qconform

@@ -39,7 +39,7 @@ constexpr Kind kChangesX87 = kHarmless;
 
 struct Way {
   const char* name;
-  VerdictKind kind;  ///< of the row of 13, kHarmless where it passes
+  VerdictKind kind;  ///< the verdict on row Rows::kHostile; kHarmless where it passes
   const char* detail;
 };
 

@@ -305,10 +305,10 @@ class SandboxedBackend final : public Backend, public Worker {
   BackendInfo info_;
   std::unique_ptr<WorkerLink> host_;
   std::deque<Request> under_way_;
-  std::size_t sent_ = 0;             ///< how many of these the process has
-  std::size_t alone_ = 0;            ///< so many of the next run one by one
+  std::size_t sent_ = 0;             ///< how many requests of under_way_ the process has
+  std::size_t alone_ = 0;            ///< how many of the next requests run one by one
   bool is_first_of_process_ = true;  ///< no case has been answered by this process
-  std::deque<Outcome> early_;        ///< of cases that are finished and not asked for
+  std::deque<Outcome> early_;        ///< outcomes of cases that are finished and not asked for
 };
 
 Result<std::unique_ptr<Backend>> opened(std::unique_ptr<SandboxedBackend> backend) {

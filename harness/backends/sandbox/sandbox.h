@@ -20,7 +20,7 @@ struct SandboxLimits {
   double timeout = 10;  ///< seconds for one run of a case; an opening has twelve times as many
   std::int64_t memory = std::int64_t{2048} << 20;  ///< bytes beyond what the loaded backend has
   Guard guard = Guard::sampled;
-  std::size_t slot_bytes = slot_bytes_here();  ///< of the largest case, and of the largest output (case_channel.h)
+  std::size_t slot_bytes = slot_bytes_here();  ///< the most bytes of a case, and of its output (case_channel.h)
 };
 
 /// Opens a backend in a worker process forked from this one. When the worker ends, a new one replaces it. A crash, an
@@ -47,7 +47,7 @@ struct SandboxLimits {
 /// How qconform's own command `worker` is started in an emulated machine.
 struct GuestCommand {
   std::vector<std::string> emulator;  ///< becomes the emulator; gets `--disk FILE` as further arguments, and `program`
-  std::vector<std::string> program;   ///< what the machine runs
+  std::vector<std::string> program;   ///< the command that the machine runs
 };
 
 /// Opens a backend in an emulated machine, whose `worker` has workers of its own there: what goes wrong in a case is

@@ -74,7 +74,7 @@ WorkerHost::~WorkerHost() {
 }
 
 bool WorkerHost::send(const Case& test_case, bool closely) {
-  channel_.release(sent_);  // what its slot held before
+  channel_.release(sent_);  // an earlier case had the same slot
   const std::size_t size = encoded_size(test_case);
   const auto memory = channel_.request_memory(sent_, size);
   if (!memory) return false;

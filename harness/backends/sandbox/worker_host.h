@@ -23,7 +23,7 @@ struct Death {
   bool timed_out = false;
   bool out_of_memory = false;
   bool damaged = false;     ///< ended because the memory that it shares with qconform makes no sense
-  std::string reason = {};  ///< where the status says nothing of the case that ran
+  std::string reason = {};  ///< the reason in words, where the status does not say it
 };
 
 /// A worker that has been started; it ends with this, and all that it has started.

@@ -67,7 +67,7 @@ struct EngineFolders {
   [[nodiscard]] std::filesystem::path seeds() const { return root / "seeds"; }
   [[nodiscard]] std::filesystem::path corpus() const { return root / "corpus"; }  ///< inputs that reached something new
   [[nodiscard]] std::filesystem::path failing() const { return root / "failing"; }  ///< the smallest of each failure
-  [[nodiscard]] std::filesystem::path artifacts() const { return root / "artifacts"; }  ///< that ended a process
+  [[nodiscard]] std::filesystem::path artifacts() const { return root / "artifacts"; }  ///< crashing and slow inputs
   [[nodiscard]] std::filesystem::path temporary() const { return root / "tmp"; }
 
   [[nodiscard]] Result<void> make() const;

@@ -246,7 +246,7 @@ void Causes::find() {
   }
 }
 
-// That with the best explanation where several have as many, and of these the smallest set.
+// The cause of the most cases: where several have as many, the best explained, and of these the smallest set.
 std::optional<std::size_t> Causes::commonest_of(const std::vector<Part*>& parts) const {
   std::vector<std::uint64_t> cases(causes_.size());
   for (const Part* part : parts) {

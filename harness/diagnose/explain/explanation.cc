@@ -90,8 +90,8 @@ std::uint64_t inside(const std::vector<FeatureSet>& cases, const FeatureSet& con
       cases.begin(), cases.end(), [&](const FeatureSet& features) { return (features & conditions) == conditions; }));
 }
 
-// That the cases without a feature all pass may be chance: a condition that is told is less likely to be, one that is
-// worth a trial likely enough not to be.
+// All cases without a feature may pass by chance. A condition is told where that chance is at most kTold, and is
+// worth a trial where it is at most kWorthATrial.
 constexpr double kTold = 1e-4;
 constexpr double kWorthATrial = 0.1;
 

@@ -3,7 +3,7 @@
 // Every combination of variants of an experiment (identify_variants.h) is a candidate. Cases are drawn on which
 // candidates disagree; the backend's output eliminates those that predicted another value of any element. A candidate
 // that is left when no case tells the rest apart any more has survived, with the number of elements that speak for it.
-// That no candidate is left is an answer too: none of the known variants.
+// If no candidate is left, that is an answer too: none of the known variants.
 #pragma once
 
 #include <cstdint>

@@ -201,7 +201,7 @@ class JsonReader final : public Archive {
   struct Frame {
     const Json* value;
     std::string key{};
-    std::size_t index = 0;  ///< where there is no key
+    std::size_t index = 0;  ///< the position in a list, where there is no key
   };
   struct Object {
     std::vector<std::string_view> always;
@@ -251,7 +251,7 @@ class JsonReader final : public Archive {
   JsonFields fields_;
   std::vector<Frame> frames_;
   std::vector<Object> objects_;
-  std::vector<std::size_t> next_entry_;  ///< of the maps under way
+  std::vector<std::size_t> next_entry_;  ///< the number of the next entry, for each map under way
 };
 
 }  // namespace

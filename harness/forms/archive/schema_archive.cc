@@ -142,8 +142,8 @@ class SchemaWriter final : public Archive {
  private:
   struct Object {
     TypeInfo type{};
-    std::string_view base{};    ///< whose members it has too
-    std::string_view member{};  ///< under way
+    std::string_view base{};    ///< the type whose members it has too
+    std::string_view member{};  ///< the member under way
     Json required = Json::array();
     Json properties = Json::object();
   };
@@ -189,8 +189,8 @@ class SchemaWriter final : public Archive {
   Json result_;
   Json defs_ = Json::object();
   std::vector<Object> objects_;
-  std::vector<FieldRule> rules_;        ///< of the lists, maps and nullable values under way
-  std::vector<std::string_view> docs_;  ///< of the members under way
+  std::vector<FieldRule> rules_;        ///< the rules of the lists, maps and nullable values under way
+  std::vector<std::string_view> docs_;  ///< the descriptions of the members under way
 };
 
 }  // namespace

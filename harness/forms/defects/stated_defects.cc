@@ -113,7 +113,7 @@ Result<void> check_texts(const StatedDefect& stated) {
   return check_rules(stated.rules);
 }
 
-// Where the condition does not hold, the stage computes what is right.
+// Returns the expression that computes `wrong` where the condition holds, and the right value elsewhere.
 Result<Expression> under_condition(const Expression& wrong, std::string_view when) {
   const ExpressionSlot& slot = wrong.slot();
   if (slot.allowed == Operators::none) {

@@ -88,7 +88,7 @@ class OperatorView {
 
 /// Limits on reading beyond those on the text itself.
 struct DescriptionJsonLimits {
-  std::int64_t buffer_bytes = limits::kJsonTensorBytes;  ///< of all tensors in the text together
+  std::int64_t buffer_bytes = limits::kJsonTensorBytes;  ///< bytes of all tensors in the text together
 };
 
 /// The contents of a file.

@@ -16,7 +16,7 @@ namespace {
 
 // The gaps between strides hold this pattern, so that reading one shows.
 constexpr std::byte kGap{0xAA};
-constexpr std::size_t kMaxDimensions = 8;  // of any DirectML tensor
+constexpr std::size_t kMaxDimensions = 8;  // the most that a DirectML tensor has
 
 DML_BUFFER_TENSOR_DESC desc_of(const BufferTensor& tensor) {
   return {.DataType = tensor.data_type,

@@ -18,7 +18,7 @@ namespace qconform {
 
 /// Limits on reading beyond those on the text itself.
 struct CaseJsonLimits {
-  std::int64_t tensor_bytes = limits::kJsonTensorBytes;  ///< of all tensors in the text together
+  std::int64_t tensor_bytes = limits::kJsonTensorBytes;  ///< bytes of all tensors in the text together
 };
 
 /// A file with these cases. Lossless for every case whose tensors hold as many bytes as their type

@@ -72,7 +72,8 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   Json root_;
   std::vector<Json*> open_;
-  std::vector<std::unordered_set<std::string>> keys_;  // of each: an object itself looks through all that it has
+  // The keys of each value in open_: a Json object itself looks through all that it has.
+  std::vector<std::unordered_set<std::string>> keys_;
   std::string key_;
   JsonLimits limits_;
   std::size_t values_ = 0;

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 /// How large a text may be; the depth is within limits::kJsonDepth always.
 struct JsonLimits {
   std::size_t values = limits::kJsonValues;
-  std::size_t keys = limits::kJsonKeys;  ///< of one object
+  std::size_t keys = limits::kJsonKeys;  ///< the most keys of one object
   std::int64_t bytes = limits::kJsonFileBytes;
 };
 

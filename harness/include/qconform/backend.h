@@ -105,12 +105,12 @@ struct qc_attribute {
   size_t size;         /* sizeof(struct qc_attribute) */
   const char* name;    /* "strides", as in ONNX */
   int32_t kind;        /* enum qc_attribute_kind */
-  float f;             /* of QC_FLOAT */
-  int64_t i;           /* of QC_INT */
-  const char* s;       /* of QC_STRING; ends with a zero byte */
+  float f;             /* the value of a QC_FLOAT */
+  int64_t i;           /* the value of a QC_INT */
+  const char* s;       /* the text of a QC_STRING; ends with a zero byte */
   size_t count;        /* values of QC_INTS or QC_FLOATS, bytes of QC_STRING without the zero */
-  const int64_t* ints; /* of QC_INTS */
-  const float* floats; /* of QC_FLOATS */
+  const int64_t* ints; /* the values of a QC_INTS */
+  const float* floats; /* the values of a QC_FLOATS */
 };
 
 /* One operator node. It may be wrong on purpose. */
@@ -118,7 +118,7 @@ struct qc_node {
   size_t size;                                  /* sizeof(struct qc_node) */
   const char* op_type;                          /* "QLinearConv" */
   const char* domain;                           /* "" is ONNX's own */
-  int64_t opset_version;                        /* of the domain's operator set that the node belongs to */
+  int64_t opset_version;                        /* version of the domain's operator set that the node has */
   size_t attribute_count;                       /* attributes that are stated; others have ONNX's defaults */
   const struct qc_attribute* const* attributes; /* `attribute_count` of them */
   size_t input_count;                           /* inputs by position, omitted ones in between included */
@@ -169,14 +169,14 @@ struct qc_setup {
 struct qc_prepared {
   size_t size;              /* sizeof(struct qc_prepared), of qconform */
   void* node;               /* the library's own; passed to run and release */
-  size_t scratch_bytes;     /* that a run needs, at most 2^40; 0 for none */
-  size_t scratch_alignment; /* of them: a power of two up to 512; 0 stands for 1 */
+  size_t scratch_bytes;     /* bytes of scratch memory for a run, at most 2^40; 0 for none */
+  size_t scratch_alignment; /* the alignment of that memory: a power of two up to 512; 0 stands for 1 */
 };
 
 /* One run. Valid during the call, and so is all that it leads to but the graph. */
 struct qc_run {
   size_t size;                          /* sizeof(struct qc_run) */
-  const struct qc_graph* graph;         /* that of prepare */
+  const struct qc_graph* graph;         /* the graph that prepare got */
   const struct qc_value* const* inputs; /* the graph's inputs, in its order, types and shapes, with this run's data */
   void* scratch;                        /* `scratch_bytes` of any content, of this run alone: nothing around them may be
                                            touched, and nothing in them stays. NULL for 0 bytes */
@@ -214,7 +214,7 @@ struct qc_backend {
   size_t size;           /* sizeof(struct qc_backend) */
   const char* name;      /* "mykernel" */
   const char* version;   /* "2.3" */
-  uint64_t capabilities; /* of enum qc_capability */
+  uint64_t capabilities; /* bits of enum qc_capability */
 
   /* Takes the arguments, and sets *state, which is NULL before, to whatever the other functions are to get. Called
    * once, first. Any status but QC_OK ends qconform with the reason: an argument that the library does not know

@@ -512,12 +512,12 @@ struct Convolution {
 /// A QuantizeLinear or DequantizeLinear. x is [outer, channels, inner]; its elements are in ONNX's order.
 struct Linear {
   bool is_quantize = false;
-  std::int64_t version = 10;  ///< of the node's opset
+  std::int64_t version = 10;  ///< the operator's version in the node's opset
   std::int32_t x_type = 0;
   std::int32_t scale_type = 0;
   std::int32_t y_type = 0;
-  std::int32_t precision = 0;  ///< of QuantizeLinear: the type in which it divides; 0: not stated
-  bool saturate = true;        ///< of QuantizeLinear to float8
+  std::int32_t precision = 0;  ///< the type in which QuantizeLinear divides; 0: not stated
+  bool saturate = true;        ///< whether QuantizeLinear to float8 saturates
   std::vector<std::int64_t> x_dims;
   std::int64_t outer = 1;
   std::int64_t channels = 1;

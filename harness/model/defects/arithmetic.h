@@ -21,8 +21,8 @@ class ModelledCase;
 
 struct NodeKind {
   ElementType x = ElementType::uint8;
-  ElementType w = ElementType::undefined;  ///< of weights, where there are some
-  ElementType y = ElementType::undefined;  ///< of the output, where it may have several
+  ElementType w = ElementType::undefined;  ///< the type of weights, where there are some
+  ElementType y = ElementType::undefined;  ///< the type of the output, where it may have several
   std::string_view layout = {};            ///< one of Family::layouts; empty where there are none
 
   bool operator==(const NodeKind&) const = default;
@@ -70,7 +70,7 @@ struct Arithmetic {
 
 // The answer that a pinned profile gives to a case.
 
-/// Which nodes the pin speaks of.
+/// The pattern of the nodes that the pin speaks of.
 [[nodiscard]] KindPattern pattern_of(const Pin& pin);
 
 /// The only right output of the case under the profile; nullopt where it pins nothing for the case, which

@@ -23,11 +23,11 @@ using OpSet = SmallSet<std::string_view>;
 /// A way in which kernels have been wrong, or in which they legally differ from the reference.
 struct Defect {
   std::string_view id;                ///< "pad-raw-zero"
-  std::string_view description = {};  ///< what it computes, one line
-  OpSet operators = {};               ///< that it shows in
-  std::string_view trigger = {};      ///< what a case needs for it to show
-  std::string_view rule = {};         ///< of docs/numerics.md, which it breaks; "formula" where that is the
-                                      ///< operator's formula itself
+  std::string_view description = {};  ///< its behaviour, in one line
+  OpSet operators = {};               ///< operators in which it shows
+  std::string_view trigger = {};      ///< the condition under which a case shows it
+  std::string_view rule = {};         ///< the rule of docs/numerics.md that it breaks; "formula" where that
+                                      ///< is the operator's formula itself
   std::string_view evidence = {};     ///< public reports; empty where none is known
   /// The operators in which the default profile admits what it computes: there it is the expression that
   /// a backend uses, not a failure.
@@ -38,17 +38,17 @@ struct Defect {
   /// Features (case_features.h) that all cases have which show it: `trigger` as far as they say it. A test holds every
   /// defect against them.
   SmallSet<std::string_view> needs = {};
-  // What it computes: an expression (expression.h), or a function where none says it.
+  // Its behaviour: an expression (expression.h), or a function where no expression says it.
   std::string_view slot = {};      ///< "w_scale.index"
   std::string_view computes = {};  ///< "channel % group_channels"
   void (*replace)(Stages& stages) = nullptr;
-  // What further families compute, from their entries with the same id.
+  // The behaviour in further families, from their entries with the same id.
   SmallSet<void (*)(Stages& stages)> also = {};
   SmallSet<const Expression*> also_computes = {};
   /// The option that switches the defect off, where some runtimes compute so on purpose: its findings are "lossy by
   /// design".
   std::string_view avoided_by = {};
-  /// What `computes` says, or a file; it lives as long as the program. Null where `replace` does all.
+  /// The expression of `computes`, or of a file; it lives as long as the program. Null where `replace` does all.
   const Expression* expression = nullptr;
   bool is_learnt = false;  ///< explain() found the expression, or a file has it as a learnt model (learnt_model.h)
 

@@ -22,7 +22,7 @@ namespace qconform::diagnose {
 
 /// The values that an expression sees at one call of its stage. Slots derive their own contexts from it.
 struct StageContext {
-  IntegerRange range{INT32_MIN, INT32_MAX};  ///< that `saturate` keeps a value in: of the type at hand
+  IntegerRange range{INT32_MIN, INT32_MAX};  ///< the range of the type at hand, to which `saturate` saturates
 };
 
 struct Variable {
@@ -48,9 +48,9 @@ struct ExpressionSlot {
   std::string_view reference;  ///< "channel"
   Operators allowed;
   std::span<const Variable> variables;
-  SmallSet<std::int64_t> constants;  ///< that are tried beside 0 and 1
+  SmallSet<std::int64_t> constants;  ///< constants that are tried beside 0 and 1
   void (*set)(Stages& stages, const Expression& expression);
-  bool wraps_in_range = false;  ///< what is computed is held in StageContext::range, and wraps there
+  bool wraps_in_range = false;  ///< the stage holds the value in StageContext::range, where it wraps
 };
 
 /// Operations on int64 that give int64; sums and products wrap there. `/` rounds down, by 0 it gives 0; `%` is never
@@ -65,7 +65,7 @@ enum class Operation : std::uint8_t {
   wrap32,
   saturate16,
   saturate32,
-  saturate,         ///< to StageContext::range
+  saturate,         ///< saturates to StageContext::range
   int32_or_lowest,  ///< as x86 converts: the lowest number stands for all that int32 does not hold
   // Two operands.
   add,
@@ -98,7 +98,7 @@ class Expression {
  public:
   struct Node {
     Operation operation;
-    std::int64_t value = 0;  ///< of a constant; of a variable its position in the slot's list
+    std::int64_t value = 0;  ///< the value of a constant, or a variable's position in the slot's list
     bool operator==(const Node&) const = default;
   };
 

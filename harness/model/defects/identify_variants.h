@@ -24,14 +24,14 @@ struct Variant {
   std::function<void(Stages&)> replace;
   std::string_view defect = {};   ///< the defect model that computes the same, if there is one
   std::string_view settles = {};  ///< the later choice that it leaves nothing of: a product that is an integer,
-  std::string settled_as = {};    ///< and what is said of that choice then: "Q31: the product rounds twice"
+  std::string settled_as = {};    ///< the text about that choice then: "Q31: the product rounds twice"
 };
 
 /// One question about an operator.
 struct Choice {
   std::string id;  ///< "product": unique within the operator
   std::string_view op_type;
-  std::string question;  ///< what it is about, one line
+  std::string question;  ///< the subject of the choice, in one line
   /// Whether the choice has a say in what this node computes.
   bool (*concerns)(const Lowered& node);
   std::vector<Variant> variants;  ///< the reference's own comes first
@@ -59,15 +59,15 @@ struct Form {
   std::string_view op_type;
   std::int64_t version = 10;
   ElementType x = ElementType::uint8;
-  ElementType w = ElementType::undefined;  ///< of weights, where there are some
-  ElementType y = ElementType::undefined;  ///< of the output, where it may have several
-  std::int64_t rank = 4;                   ///< of x
-  bool channel_scales = false;             ///< of w
+  ElementType w = ElementType::undefined;  ///< the type of weights, where there are some
+  ElementType y = ElementType::undefined;  ///< the type of the output, where it may have several
+  std::int64_t rank = 4;                   ///< the rank of x
+  bool channel_scales = false;             ///< whether w has a scale for each channel
   bool bias = false;
-  bool x_zero_point = false;  ///< other than 0
+  bool x_zero_point = false;  ///< whether x has a zero point other than 0
   bool w_zero_point = false;
   bool y_zero_point = false;
-  std::string_view layout = {};  ///< of Family::layouts
+  std::string_view layout = {};  ///< one of Family::layouts; empty where there are none
 
   bool operator==(const Form&) const = default;
   [[nodiscard]] NodeKind kind() const { return {x, w, y, layout}; }

@@ -46,7 +46,7 @@ class ModelledCase {
   ModelledCase(const Case& test_case, const Lowered& lowered, std::unique_ptr<Classification> owned);
 
   const Case& case_;
-  std::unique_ptr<Classification> owned_;  // where nobody else holds it
+  std::unique_ptr<Classification> owned_;  // the classification, where nobody else holds it
   const Lowered& lowered_;
   const Operator* op_;
   const Family* family_;

@@ -83,7 +83,7 @@ class Observation {
 /// How a model's answer stands to a backend's.
 struct Match {
   bool holds = false;           ///< no element contradicts the model
-  bool is_near = false;         ///< where it does not hold: no element is off by more than one step of an integer
+  bool is_near = false;         ///< no contradicting element is off by more than one step of an integer
   std::uint64_t legal = 0;      ///< elements where backend and model differ, and which the defect did not touch:
                                 ///< the model has the reference's value there, the backend another admitted one
   std::uint64_t explained = 0;  ///< wrong elements that the model has too
@@ -100,7 +100,7 @@ struct Match {
 /// An element of an output, as far as it is known where it lies. What a family does not say stays as it is here.
 struct Element {
   std::int64_t index = 0;
-  std::int64_t count = 1;  ///< of the output's elements
+  std::int64_t count = 1;  ///< how many elements the output has
   // The place in an output [images, channels, ...]; where elements have parameters of their own, the position of those
   // is the "channel".
   std::int64_t image = 0;

@@ -74,7 +74,7 @@ struct Stage {
   using Done = typename DoneAt<T>::Type;
 
   StageInfo info;
-  Done reference;  ///< what the reference does
+  Done reference;  ///< the reference's function or value
 };
 
 /// Holds the function or value of each stage: the reference's, except where something else is set.

@@ -212,7 +212,7 @@ bool can_show_expressions(const Sample& s) {
 
 using Trigger = bool (*)(const Sample&);
 
-// What features do not say (Defect::needs).
+// Conditions of triggers that features do not say (Defect::needs), by the id of the defect.
 const std::map<std::string_view, Trigger> kTriggers{
     {"pads-order", [](const Sample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
     {"pad-reads-next-channel",

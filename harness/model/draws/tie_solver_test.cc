@@ -46,7 +46,8 @@ TEST(TieSolver, PutsMultipliersBelowPowersOfTwo) {
     const auto exponent = static_cast<int>(rng.between(-20, 3));
     const mpq_class wanted = exact(sx) * exact(sw) / exact(std::ldexp(1.0, exponent));
     const auto sy = carry_scale(sx, sw, exponent);
-    const auto off = [&](float scale) { return mpq_class(1 - wanted / exact(scale)); };  // of a power of two
+    // The distance below 2^exponent, as a part of it.
+    const auto off = [&](float scale) { return mpq_class(1 - wanted / exact(scale)); };
     const float nearest = sy.value_or(reference::oracle::rn32(wanted));
     const float above = exact(nearest) > wanted ? nearest : neighbour(nearest, 1);
     if (sy) {

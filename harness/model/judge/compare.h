@@ -17,8 +17,8 @@ struct Comparison {
   std::uint64_t wrong = 0;
   std::int64_t worst = -1;    ///< flat index of the wrong element farthest from the reference's
   double worst_distance = 0;  ///< infinite where values cannot be compared (NaN against a number)
-  TierCounts tiers;           ///< where the operator has them
-  ErrorHistogram errors;      ///< of the wrong elements
+  TierCounts tiers;           ///< how many elements lie in each tier, where the operator has tiers
+  ErrorHistogram errors;      ///< the errors of the wrong elements
 };
 
 /// Whether element `index` of `got` is right; the arguments are those of compare(). An element that is not

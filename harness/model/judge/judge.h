@@ -22,7 +22,7 @@ struct Expected {
   Classification classification;
   std::optional<Tensor> output;         ///< the reference's answer, correctly rounded; absent when the case is
                                         ///< out of contract, or any in-range value is right
-  std::vector<Tensor> further_outputs;  ///< of a graph: the answers behind the first
+  std::vector<Tensor> further_outputs;  ///< the reference's answers for outputs of a graph behind the first
   std::optional<Tensor> pinned;         ///< the only right values, under a profile that pins an expression
 
   /// The reference's answer for one of the outputs; there is one.
@@ -32,7 +32,7 @@ struct Expected {
 
   // The members below are set by assess().
   TieCounts ties;
-  CornerCaseCounts corner_cases;          ///< that the case reaches
+  CornerCaseCounts corner_cases;          ///< corner cases that the case reaches
   std::string vacuous_because;            ///< why passing would prove nothing; empty when it would
   bool recorded_output_disputed = false;  ///< the source's own answer is not admissible
   std::optional<Verdict> defect;          ///< on the answer of the defect that the case guards against, where the

@@ -13,7 +13,7 @@
 
 namespace qconform {
 
-inline constexpr std::int64_t kLargestElements = 4096;  ///< of any input and of the output
+inline constexpr std::int64_t kLargestElements = 4096;  ///< the most elements of an input, and of the output
 inline constexpr std::int64_t kLargestWork = 1 << 16;   ///< products, or elements of an element-wise node
 
 /// Whether a case is small enough to be judged at once.

@@ -55,7 +55,7 @@ struct Role {
   Part part;
   std::string_view name;  ///< ONNX's
   bool required;
-  const Tensor* zero_point;  ///< of data: the zero point of its own, or null
+  const Tensor* zero_point;  ///< the zero point that data have of their own; null where there is none
 };
 
 /// One for each input that is there, in the order of the inputs. Inputs that the operator does not
@@ -76,7 +76,7 @@ struct Role {
 
 struct Extent {
   std::string name;     ///< unique within the case: "input channel", "tap 0"
-  std::int64_t length;  ///< of the index space
+  std::int64_t length;  ///< how many indices the space has
   std::int64_t focus;   ///< the index that the wrong element belongs to; -1 when not known
   /// The case with only the indices `keep` (not empty, ascending) of [0, length). Refers to nothing.
   std::function<Case(const Case&, const std::vector<std::int64_t>& keep)> cut;

@@ -18,7 +18,7 @@ std::vector<Role> roles_with(const Case& test_case, Part part) {
   return roles;
 }
 
-// Which element of a parameter that has many the wrong output element uses; 0 when not known.
+// Returns the index of the parameter's element that the wrong output element uses; 0 when that is not known.
 std::int64_t parameter_of_wrong_element(const Subject& subject, const Tensor& parameter) {
   const Family* family = family_of(subject.current());
   if (family == nullptr || family->parameter_index == nullptr) return 0;

@@ -31,11 +31,11 @@ class Subject {
 /// When a reduction is tried: what removes most comes first.
 enum class Stage : std::uint8_t {
   element,     ///< from the whole output to the element that is wrong, with what it is computed from
-  indices,     ///< what attributes say, and indices of the inputs
+  indices,     ///< fewer attributes, fewer indices of the inputs
   sums,        ///< fewer terms of a sum
   dimensions,  ///< dimensions, optional inputs, one parameter in place of many
-  attributes,  ///< plainer ones
-  values,      ///< of parameters and data
+  attributes,  ///< plainer attributes
+  values,      ///< simpler values of parameters and data
 };
 
 /// Families have reductions of their own, which see the cases of all operators and leave alone what they do not

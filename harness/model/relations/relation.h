@@ -54,7 +54,7 @@ struct RelationSubject {
 /// An element of the base case's output and one of a derived case's output that it decides.
 struct Link {
   std::int64_t base;     ///< flat index
-  std::size_t derived;   ///< which derived case
+  std::size_t derived;   ///< position of the derived case in Application::derived
   std::int64_t element;  ///< flat index into that case's output
 };
 
@@ -103,8 +103,8 @@ enum class Topic : std::uint8_t {
   batch,       ///< images
   scales,
   requantization,  ///< zero point, bias, accumulator
-  elements,        ///< of element-wise operators: axis, blocks, order
-  graphs,          ///< of several nodes: forms, contexts, levels of optimization
+  elements,        ///< element-wise operators: axis, blocks, order
+  graphs,          ///< graphs of several nodes: forms, contexts, levels of optimization
   round_trip,      ///< to another operator and back
   repetition,      ///< runs of one case again
 };
@@ -123,7 +123,7 @@ struct Claim {
 /// A claim as one family makes it.
 struct FamilyRelation {
   Claim claim;
-  std::string_view operators;                        ///< of the family: "QLinearConv, ConvInteger"
+  std::string_view operators;                        ///< names of the family's operators: "QLinearConv, ConvInteger"
   Applied (*apply)(const RelationSubject& subject);  ///< the subject is of the family
 };
 

@@ -61,8 +61,8 @@ class ConstraintSolver {
   [[nodiscard]] static bool check(const Table& table, PartialRow& partial);
 
   std::size_t parameters_;
-  std::vector<std::size_t> offset_;   // of a parameter's first class among all classes
-  std::vector<std::size_t> classes_;  // of each parameter, how many
+  std::vector<std::size_t> offset_;   // position of each parameter's first class among all classes
+  std::vector<std::size_t> classes_;  // how many classes each parameter has
   std::vector<Table> tables_;
   std::vector<std::vector<std::size_t>> tables_of_;  // by parameter
   std::vector<std::uint32_t> together_;  // by class and parameter: its classes that some tuple of every table allows

@@ -21,7 +21,7 @@ namespace qconform::sweep {
 using Row = std::vector<std::uint8_t>;
 
 enum class ParameterRole : std::uint8_t {
-  value,     ///< of data, or of a parameter
+  value,     ///< a value of data or of a parameter
   core,      ///< one of the few by which backends choose what they take: types, ranks
   geometry,  ///< how an extent of the output follows from those of the input
   extent,    ///< how large something is; plain is small
@@ -42,7 +42,7 @@ struct Parameter {
 /// A combination that is left out, and why: `holds` reads the classes of the parameters in `scope`
 /// alone. The product of their numbers of classes is small enough to be tabulated.
 struct Constraint {
-  std::string text;                ///< what must hold, as one sentence for the reader
+  std::string text;                ///< the condition, as one sentence for the reader
   std::vector<std::size_t> scope;  ///< positions of parameters, each once
   std::function<bool(const Row&)> holds;
 };
@@ -52,7 +52,7 @@ struct Model {
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints;
 
-  [[nodiscard]] std::size_t classes() const;  ///< of all parameters together
+  [[nodiscard]] std::size_t classes() const;  ///< how many classes all parameters have together
   [[nodiscard]] bool allows(const Row& row) const;
 };
 

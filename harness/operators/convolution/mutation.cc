@@ -279,7 +279,7 @@ std::optional<Tensor> sums_of(Case& test_case) {
   return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
 }
 
-// Which output channel element `index` of [N, M, ...] belongs to.
+// The output channel that element `index` of [N, M, ...] belongs to.
 std::int64_t channel_of(const Tensor& sums, std::int64_t index) {
   return index / elements_of(std::span(sums.shape).subspan(2)) % sums.shape[1];
 }

@@ -81,7 +81,7 @@ using Geometry = Stage<bool (*)(ConvolutionGeometry& geometry, const StatedGeome
 inline constexpr Geometry dilations{{"dilations"}, keep_geometry};
 inline constexpr Geometry pads{{"pads"}, keep_geometry};
 inline constexpr Geometry auto_pad{{"auto_pad"}, keep_geometry};
-/// Which side has the odd element of a total that auto_pad gives.
+/// The side that has the odd element of a total that auto_pad gives.
 inline constexpr Geometry same_side{{"same_side"}, keep_geometry};
 /// The image of x that image n of y is computed from.
 inline constexpr Stage<std::int64_t (*)(std::int64_t n)> image{{"image"}, [](std::int64_t n) { return n; }};
@@ -94,7 +94,7 @@ inline constexpr Stage<std::int64_t (*)(const ConvolutionGeometry& geometry, std
 inline constexpr Stage<std::int64_t (*)(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
                                         std::int64_t tap)>
     locate{{"locate"}, locate_in_input};
-/// Which of a channel's weights tap number `tap` uses.
+/// The number, among a channel's weights, of the weight that tap number `tap` uses.
 inline constexpr Stage<std::int64_t (*)(const ConvolutionGeometry& geometry, std::int64_t tap)> weight_tap{
     {"weight_tap"}, [](const ConvolutionGeometry&, std::int64_t tap) { return tap; }};
 /// The value of a padded tap; `zero_point` is in force.

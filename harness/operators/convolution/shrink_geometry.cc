@@ -359,7 +359,7 @@ Case with_one_output_an_image(Case test_case, const ConvolutionGeometry& g, std:
   return test_case;
 }
 
-// Which sign single products have is changed by mirroring w about its zero point, or x about the middle of its type.
+// Mirroring w about its zero point, or x about the middle of its type, changes the sign of single products.
 enum class Mirrored : std::uint8_t { nothing, w, x };
 
 // Every weight at `distance` from its zero point on the side where it is, or as it is for 0. Errors of single products

@@ -19,7 +19,7 @@ template <typename Context>
   return static_cast<const Context&>(context);
 }
 
-/// Which output channel it is, for indices of what channels have.
+/// The output channel at hand, for slots of indices of what channels have.
 struct ChannelContext : StageContext {
   std::int64_t channel;
   const ConvolutionGeometry* geometry;

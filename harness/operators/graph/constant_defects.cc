@@ -42,7 +42,7 @@ std::optional<ConstantData> constant_data(const Case& graph, const std::string& 
   return ConstantData{*dq, *data, *scale, axis < 0 ? axis + rank : axis};
 }
 
-// Which axis of its weights has the channels of the output.
+// The axis of the node's weights that has the channels of the output.
 std::int64_t channel_axis(const Node& node, std::int64_t rank) {
   if (node.op_type == "Conv") return 0;
   if (node.op_type == "ConvTranspose") return 1;

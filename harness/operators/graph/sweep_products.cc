@@ -120,7 +120,7 @@ bool is_long_and_wide(const Row& r) {
   return is_wide(r[kYType]) && kSizes[r[kTerms]] > 4;
 }
 
-// Which versions, types and computations go together.
+// Constraints by which versions, types and computations go together.
 std::vector<Constraint> form_constraints() {
   return {
       {"the version knows the type of w",
@@ -163,7 +163,7 @@ std::vector<Constraint> form_constraints() {
   };
 }
 
-// What keeps an answer nearly single: few terms where types are narrow or y is wide.
+// Constraints that keep an answer nearly single: few terms where types are narrow or y is wide.
 std::vector<Constraint> precision_constraints() {
   return {
       {"sums in float16 have few terms",

@@ -22,7 +22,8 @@ std::vector<std::size_t> linear_parameters(const Case& test_case) {
   return result;
 }
 
-// Which indices of the parameters go with the indices kept of x: the same, whole blocks, or none.
+// The parameters that stay with the indices kept of x: all of them (none, within_blocks), those of the same indices, or
+// those of the blocks kept.
 enum class Along : std::uint8_t { none, same, blocks, within_blocks };
 
 Extent linear_extent(std::string name, std::int64_t length, std::int64_t focus, std::size_t axis, Along along,

@@ -76,8 +76,8 @@ struct Chosen {
   }
 };
 
-// Which combinations are not covered yet. For all but one of their classes and the parameter of that one, a word has a
-// bit for each of its classes: counting what a class would cover reads one word for each choice of the others.
+// The combinations that are not covered yet. For all but one of their classes and the parameter of that one, a word has
+// a bit for each of its classes: counting what a class would cover reads one word for each choice of the others.
 template <std::size_t strength>
 class Open {
  public:

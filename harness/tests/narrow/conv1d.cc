@@ -77,9 +77,9 @@ class Output {
   }
 
   std::int32_t y_type_;
-  std::int64_t length_;  // of a row of y
+  std::int64_t length_;  // the length of a row of y
   std::int32_t zero_point_;
-  float least_ = 0;  // of y, before the zero point is added
+  float least_ = 0;  // the least value of y before the zero point is added
   float most_ = 0;
   std::vector<float> multipliers_;
 };
@@ -202,7 +202,7 @@ class Phases {
  private:
   PaddedRows rows_;
   std::int64_t count_;
-  std::int64_t length_;  // of a phase
+  std::int64_t length_;  // the length of a phase
 };
 
 // ---- Dense convolutions ----
@@ -392,8 +392,8 @@ class DenseConvolution {
   PaddedRows rows_;
   Phases by_stride_;
   Phases by_dilation_;
-  std::vector<std::int64_t> neighbours_;  // of each tap, where windows have no gaps
-  std::vector<std::int64_t> strided_;     // where each tap of window 0 lies among the phases of a channel
+  std::vector<std::int64_t> neighbours_;  // the offset of each tap, where windows have no gaps
+  std::vector<std::int64_t> strided_;     // the place of each tap of window 0 among the phases of a channel
 };
 
 // ---- Depthwise convolutions ----
@@ -518,7 +518,7 @@ class DepthwiseConvolution {
   const std::int8_t* w_;
   std::int64_t interior_begin_ = 0;
   std::int64_t interior_end_ = 0;
-  std::vector<Sum> interior_initial_;  // what sums of the interior begin with, by output channel
+  std::vector<Sum> interior_initial_;  // initial sums of the interior, by output channel
 };
 
 // ---- The kernel ----

@@ -556,7 +556,7 @@ class DepthwiseConvolution {
   Interior interior_;        // output columns whose windows lie inside x
   std::vector<std::int8_t> weights_;
   std::vector<Sum> bias_;
-  std::vector<Sum> whole_window_;  // what the sum of a window without padding begins with
+  std::vector<Sum> whole_window_;  // initial sums of windows without padding, by output channel
   std::vector<std::int8_t> padding_row_;
 };
 

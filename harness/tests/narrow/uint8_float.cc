@@ -27,9 +27,9 @@ namespace {
 using Sum = std::uint32_t;
 
 constexpr std::int64_t kChannelBlock = 4;  // output channels that the matrix product computes at once
-constexpr std::int64_t kPixelBlock = 16;   // pixels likewise
+constexpr std::int64_t kPixelBlock = 16;   // pixels that the matrix product computes at once
 constexpr std::int64_t kStrip = 64;        // windows that are gathered before they are multiplied
-constexpr std::int64_t kStemInputs = 4;    // of a group: with more, copying windows pays
+constexpr std::int64_t kStemInputs = 4;    // input channels of a group: with more, copying windows pays
 constexpr std::int64_t kDotStep = 8;       // products of a dot product that are summed side by side
 
 Sum product(std::int32_t a, std::int32_t b) {
@@ -71,7 +71,7 @@ class Requantization {
 
   bool is_signed_;
   std::int32_t zero_point_;
-  float least_;  // of y, before the zero point is added
+  float least_;  // the least value of y before the zero point is added
   float most_;
   std::vector<float> multipliers_;
 };
@@ -109,7 +109,7 @@ struct Reach {
     end = axis.input <= offset ? 0 : std::min(axis.output, (axis.input - offset - 1) / axis.stride + 1);
     end = std::max(begin, end);
   }
-  std::int64_t offset;  // of what output 0 reads, in x
+  std::int64_t offset;  // the position in x of the value that output 0 reads
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
@@ -478,9 +478,9 @@ class StemConvolution {
   const Shape& shape_;
   const Requantization& requantization_;
   std::int64_t depth_;   // values of a window of a group
-  std::int64_t blocks_;  // of each group
+  std::int64_t blocks_;  // how many blocks each group has
   std::vector<BlockWeights> weights_;
-  std::vector<Reach> reaches_;  // of each tap of a row
+  std::vector<Reach> reaches_;  // the reach of each tap of a row
 };
 
 // ---- Depthwise convolutions ----
@@ -606,7 +606,7 @@ class DepthwiseConvolution {
   const Shape& shape_;
   const Requantization& requantization_;
   std::vector<std::int32_t> weights_;  // by output channel and tap, without their zero points
-  std::vector<Reach> reaches_;         // of each tap of a row
+  std::vector<Reach> reaches_;         // the reach of each tap of a row
 };
 
 // ---- The kernel ----

@@ -32,7 +32,7 @@ const qc_node* producer(const qc_graph& graph, const qc_node& reader, size_t pos
 
 struct Unit {
   std::string refusal;
-  size_t nodes = 0;  // of the graph, that it is made of
+  size_t nodes = 0;  // how many nodes of the graph it is made of
   Value x = nullptr, w = nullptr, bias = nullptr;
   double x_scale = 1, w_scale = 1, bias_scale = 1, y_scale = 1;
   int64_t x_zero_point = 0, w_zero_point = 0, y_zero_point = 0;

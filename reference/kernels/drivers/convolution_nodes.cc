@@ -43,7 +43,7 @@ class BlockedConvolution {
     path_->run(x, writer, std::max(1, threads));
   }
 
-  // Which channel each lane of the sums belongs to.
+  // The channels that the lanes of the sums belong to.
   [[nodiscard]] std::span<const WeightPanel> panels() const { return path_->panels(); }
 
   [[nodiscard]] OutputPlacement output() const {

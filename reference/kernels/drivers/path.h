@@ -36,7 +36,7 @@ class ConvolutionPath {
   /// Hands every sum to `writer` exactly once, from at most `threads` threads, at least 1. y is not empty.
   virtual void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const = 0;
 
-  /// Which channel each lane of the sums belongs to.
+  /// The channels that the lanes of the sums belong to.
   [[nodiscard]] virtual std::span<const WeightPanel> panels() const = 0;
 };
 

@@ -102,7 +102,7 @@ Quantized quantization_of(const Linear& node, const dnnl::engine& engine) {
   const ZeroPoints zero_points = zero_points_of(node.zero_points, mask);
   add_zero_points(argument, zero_points, engine, result);
   if (node.layout.is_blocked()) {
-    const Memory::dims block{node.layout.block, 1};  // of the last two dimensions
+    const Memory::dims block{node.layout.block, 1};  // the size of a block along the last two dimensions
     result.attributes.set_scales(argument, mask, block);
     if (zero_points.mask != 0) result.attributes.set_zero_points(argument, mask, block);
   }

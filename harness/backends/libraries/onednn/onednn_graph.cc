@@ -134,7 +134,7 @@ class PreparedGraph final : public PreparedCase {
   const dnnl::engine& engine_;
   dnnl::stream& stream_;
   std::vector<std::span<std::byte>> memory_;  // by value
-  std::vector<AlignedBytes> between_;         // of values that go from one partition to another
+  std::vector<AlignedBytes> between_;         // memory of values that go from one partition to another
   std::vector<Compiled> compiled_;
 };
 

@@ -286,7 +286,7 @@ void Translation::window(dnnl::graph::op& operation, const Dims& dilations) {
 
 Problem Translation::convolution(bool is_transposed) {
   if (attribute_of(node(), "output_shape") != nullptr) return "its ConvTranspose has no output_shape";
-  // Which side gets the odd padding is ONNX's own rule there.
+  // ONNX has a rule of its own there for the side that gets the odd padding.
   if (is_transposed && get<std::string>("auto_pad", "NOTSET").starts_with("SAME"))
     return "its ConvTranspose has no auto_pad of ONNX";
   dnnl::graph::op made =

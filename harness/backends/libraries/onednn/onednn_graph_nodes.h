@@ -21,8 +21,8 @@ struct LibraryGraph {
   /// An operation, which has the number of its place here.
   struct Operation {
     std::string name;           ///< the library's: "Convolution"
-    std::size_t node = 0;       ///< of the case
-    bool marks_output = false;  ///< an End, which computes nothing
+    std::size_t node = 0;       ///< position of the node in the case
+    bool marks_output = false;  ///< whether it is an End, which computes nothing
   };
 
   dnnl::graph::graph graph{dnnl::engine::kind::cpu};

@@ -32,7 +32,7 @@ inline constexpr std::string_view kOrtFormNames = "initializers, constants, inpu
 [[nodiscard]] const OrtForm* ort_form_named(std::string_view word);
 
 struct FedModel {
-  std::string bytes;             ///< of a ModelProto
+  std::string bytes;             ///< a serialized ModelProto
   std::vector<std::size_t> fed;  ///< positions of the case's inputs that are the graph's, by input_names()
 };
 /// Without a form, the one that is drawn for the case by its id. Fails where the case is no model: case_to_fed_model().

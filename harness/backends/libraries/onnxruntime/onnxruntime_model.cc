@@ -62,7 +62,7 @@ Runtime& shared_runtime() {
 }
 
 Result<NamedTensors> run(const std::string& model, const std::filesystem::path& folder, const NamedTensors& inputs) {
-  NamedTensors memory = inputs;  // which the library may write to
+  NamedTensors memory = inputs;  // a copy that the library may write to
   Runtime& runtime = shared_runtime();
   const OrtApi& api = runtime.api;
   if (runtime.environment.get() == nullptr) QCONFORM_TRY(check(runtime.start(ORT_DISABLE_ALL)));

@@ -33,11 +33,11 @@ struct DeleteRuntime {
 
 /// A subgraph of one node, and where its tensors lie. The first failure's message stays.
 struct Model {
-  std::deque<std::vector<float>> scales;  // what the subgraph points to
+  std::deque<std::vector<float>> scales;  // scales that the subgraph points to
   std::unique_ptr<xnn_subgraph, DeleteSubgraph> subgraph;
   std::unique_ptr<xnn_runtime, DeleteRuntime> runtime;
   std::vector<xnn_external_value> externals;  // y is the last
-  std::string node;                           // what it has: "fully_connected"
+  std::string node;                           // the name of the subgraph's node: "fully_connected"
   bool has_channels_last = false;
   std::optional<std::string> failure;
 

@@ -13,14 +13,14 @@ namespace qconform::libraries::xnn {
 
 struct QuantizedUnit {
   struct Operand {
-    std::size_t input = 0;  ///< of the case
+    std::size_t input = 0;  ///< position among the case's inputs
     const reference::DequantizeLinear* parameters = nullptr;
   };
 
   const reference::QuantizeLinear* y = nullptr;
   const reference::graph::Step* compute = nullptr;  ///< null where activations alone stand between
   std::vector<Operand> operands;
-  float lowest = -std::numeric_limits<float>::infinity();  ///< of the activations
+  float lowest = -std::numeric_limits<float>::infinity();  ///< the least value that the activations let through
   float highest = std::numeric_limits<float>::infinity();
 };
 
