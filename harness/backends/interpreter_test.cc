@@ -114,6 +114,26 @@ TEST(Interpreter, GivesOutputsOfEveryType) {
   EXPECT_EQ(outputs[2], Tensor::of(ElementType::float16, {3}, std::vector<std::uint16_t>{0x3C00, 0x4200, 0x4000}));
 }
 
+// A kernel set names the operator that it lacks, of a graph of one node too.
+TEST(KernelSets, NameTheOperatorThatTheyLack) {
+  Case product;
+  product.nodes = {{"MatMulInteger", "", 13, {}, {"a", "b"}, {"y"}}};
+  product.inputs = {make::uint8({1, 2}, {1, 2}), make::int8({2, 1}, {3, 4})};
+  product.input_names = {"a", "b"};
+  product.fed_inputs = 1;
+  product.outputs = {"y"};
+  Rng rng(1);
+  const auto scalar = opened("scalar");
+  const auto reason_for = [&](const Case& test_case) {
+    GuardedOutput memory;
+    const Outcome outcome = execute(*scalar, test_case, memory);
+    const auto* unsupported = std::get_if<outcome::Unsupported>(&outcome);
+    return unsupported == nullptr ? "" : unsupported->reason;
+  };
+  EXPECT_EQ(reason_for(product), "scalar has no kernel for MatMulInteger: uint8 to int32");
+  EXPECT_EQ(reason_for(exact_convolution(rng).graph), "scalar takes no graphs");
+}
+
 TEST(Interpreter, DeclinesWhatItDoesNotJudge) {
   const auto backend = opened("interpreter");
   GuardedOutput memory;
