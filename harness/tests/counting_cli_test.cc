@@ -36,10 +36,11 @@ TEST(Counting, ABackendThatDeclinesEveryCaseIsNotJudged) {
 TEST(Counting, AnOperatorThatIsNotComputedIsNotImplemented) {
   const ProgramResult result = judged(kPlugins + "dequantize.so", "");
   EXPECT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_THAT(result.output,
-              AllOf(ContainsRegex("conforms: .* on DequantizeLinear \\([0-9]+ of [0-9,]+ valid cases "
-                                  "computed\\); ConvInteger, DynamicQuantizeLinear, Graph, .*QuantizeLinear not implemented"),
-                    ContainsRegex("DequantizeLinear +[0-9]+ +0 +[0-9]+ +[0-9,]+ +0")));
+  EXPECT_THAT(
+      result.output,
+      AllOf(ContainsRegex("conforms: .* on DequantizeLinear \\([0-9]+ of [0-9,]+ valid cases "
+                          "computed\\); ConvInteger, DynamicQuantizeLinear, Graph, .*QuantizeLinear not implemented"),
+            ContainsRegex("DequantizeLinear +[0-9]+ +0 +[0-9]+ +[0-9,]+ +0")));
 }
 
 TEST(Counting, ReportsOneComputedCase) {
