@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,13 +20,10 @@ struct MutantEntry {
   QC_FIELD(std::string, defect, {}, "defect");
   QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
   QC_FIELD(Fate, fate, {Fate::undetected}, "fate");
-  QC_FIELD(std::uint64_t, cases, {}, "cases",
-           .doc = "Cases of its operator. A baseline leaves the counts out, since nothing is held against them.",
-           .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, differed, {}, "differed", .doc = "Cases on which it was not the reference.",
-           .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Cases on which it was judged wrong.",
-           .presence = Presence::omitted);
+  QC_FIELD(std::optional<std::uint64_t>, cases, {}, "cases",
+           .doc = "Cases of its operator. A baseline leaves the counts out, since nothing is held against them.");
+  QC_FIELD(std::optional<std::uint64_t>, differed, {}, "differed", .doc = "Cases on which it was not the reference.");
+  QC_FIELD(std::optional<std::uint64_t>, killed, {}, "killed", .doc = "Cases on which it was judged wrong.");
   QC_FIELD(std::optional<Detection>, first, {}, "first", .doc = "The case that killed it first.");
   QC_FIELD(std::string, why, {}, "why", .doc = "Of a survivor.", .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, unreached, {}, "unreached", .doc = "Corner cases it needs that no case reaches.",
@@ -36,13 +34,12 @@ struct MutantEntry {
 struct AuditEntry {
   QC_DESCRIBED(.name = "audit", .doc = "One suite.");
   QC_FIELD(std::string, suite, {}, "suite");
-  QC_FIELD(std::uint64_t, cases, {}, "cases", .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, not_modelled, {}, "not_modelled", .doc = "Cases out of contract, or with any value right.",
-           .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, killable, {}, "killable", .doc = "Mutants but for those that the default profile admits.",
-           .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Killable ones that were killed.",
-           .presence = Presence::omitted);
+  QC_FIELD(std::optional<std::uint64_t>, cases, {}, "cases");
+  QC_FIELD(std::optional<std::uint64_t>, not_modelled, {}, "not_modelled",
+           .doc = "Cases out of contract, or with any value right.");
+  QC_FIELD(std::optional<std::uint64_t>, killable, {}, "killable",
+           .doc = "Mutants but for those that the default profile admits.");
+  QC_FIELD(std::optional<std::uint64_t>, killed, {}, "killed", .doc = "Killable ones that were killed.");
   QC_FIELD(std::vector<MutantEntry>, mutants, {}, "mutants", .max_items = 4096);
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "harness/diagnose/audit/audit_json.h"
 #include "harness/diagnose/audit/power.h"
 #include "harness/model/defects/modelled_case.h"
@@ -153,6 +155,22 @@ TEST(AuditBaseline, NamesMutantsThatSurviveNow) {
   EXPECT_FALSE(lost.empty());
   EXPECT_EQ(lost_kills(*baseline, {}), *baseline) << "a suite that is gone kills nothing";
   EXPECT_FALSE(read_baseline_json("{}").has_value());
+}
+
+// A count of 0 is stated; a baseline that people keep may leave counts out.
+TEST(AuditBaseline, CountsAreStatedAndNotNeeded) {
+  const std::string text = audits_json(std::vector{audit_of("random", 3)}, 1);
+  auto document = nlohmann::json::parse(text);
+  std::size_t survivors = 0;
+  for (auto& mutant : document["audits"][0]["mutants"]) {
+    ASSERT_TRUE(mutant.contains("killed")) << mutant;
+    survivors += mutant["killed"] == 0 ? 1 : 0;
+    for (const char* count : {"cases", "differed", "killed"}) mutant.erase(count);
+  }
+  EXPECT_GT(survivors, 0U);
+  const auto without = read_baseline_json(document.dump());
+  ASSERT_TRUE(without) << without.error().text();
+  EXPECT_EQ(*without, *read_baseline_json(text));
 }
 
 // The cases of a suite, at most so many, into a meter.
