@@ -17,16 +17,6 @@ using namespace reference::graph;
 
 constexpr std::int64_t kExactInteger = std::int64_t{1} << 53;
 
-ElementType element_or_none(ElementType type) {
-  switch (type) {
-    case ElementType::int64:
-    case ElementType::uint32:
-    case ElementType::uint64:
-    case ElementType::boolean: return ElementType::undefined;
-    default: return type;
-  }
-}
-
 bool can_be_held(ElementType type) {
   return is_known(type) && type != ElementType::string && type != ElementType::complex64 &&
          type != ElementType::complex128;
@@ -81,7 +71,7 @@ void ProgramBuilder::reserve(std::size_t tensors, std::size_t nodes) {
 }
 
 ValueId ProgramBuilder::add(std::string name, ElementType type, Shape shape) {
-  out_.program.values.push_back({element_or_none(type), std::move(shape), {}});
+  out_.program.values.push_back({is_numeric(type) ? type : ElementType::undefined, std::move(shape), {}});
   out_.names.push_back(std::move(name));
   out_.types.push_back(type);
   facts_.emplace_back();

@@ -92,6 +92,20 @@ enum class ElementType : std::int32_t {
          type == ElementType::float8e5m2fnuz;
 }
 
+/// Whether the reference computes with values of the type: no integers of 64 bits, no uint32, no truth values, no
+/// complex numbers, no texts.
+[[nodiscard]] constexpr bool is_numeric(ElementType type) {
+  switch (type) {
+    case ElementType::int64:
+    case ElementType::uint32:
+    case ElementType::uint64:
+    case ElementType::boolean:
+    case ElementType::complex64:
+    case ElementType::complex128: return false;
+    default: return bits_of(type) != 0;
+  }
+}
+
 namespace reference {
 
 /// Smallest and largest value of an integer type, both included.

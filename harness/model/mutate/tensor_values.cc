@@ -86,18 +86,6 @@ double draw_scale(Rng& rng, double present) {
 
 }  // namespace
 
-bool is_numeric(ElementType type) {
-  switch (type) {
-    case ElementType::int64:
-    case ElementType::uint32:
-    case ElementType::uint64:
-    case ElementType::boolean:
-    case ElementType::complex64:
-    case ElementType::complex128: return false;
-    default: return bits_of(type) != 0;
-  }
-}
-
 void store_number(Tensor& tensor, std::int64_t index, double value) {
   const ElementType element = tensor.type;
   if (is_float(tensor.type)) {

@@ -10,10 +10,6 @@
 
 namespace qconform {
 
-/// Whether elements can be read by number_at() and stored by store_number(): integers of up to 32
-/// bits, and floats of up to 64.
-[[nodiscard]] bool is_numeric(ElementType type);
-
 /// Stores the value of a numeric type that is nearest to `value`: saturated, ties to even; 0 for NaN
 /// in an integer.
 void store_number(Tensor& tensor, std::int64_t index, double value);
