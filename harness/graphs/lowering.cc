@@ -148,7 +148,12 @@ bool is_quantized_graph_operator(std::string_view domain, std::string_view op_ty
 }
 
 bool is_quantized_graph_operator(std::string_view op_type) {
-  return is_quantized_graph_operator("", op_type) || is_quantized_graph_operator("com.microsoft", op_type);
+  const auto has = [&](std::span<const lowering::NodeOperator> nodes) {
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](const lowering::NodeOperator& one) { return one.name == op_type && one.is_quantized; });
+  };
+  const auto all = lowering::all_node_operators();
+  return std::any_of(all.begin(), all.end(), has);
 }
 
 std::optional<GraphProgram> lower_graph(const Case& test_case, reference::Contract& contract) {
