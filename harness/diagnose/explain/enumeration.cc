@@ -125,7 +125,7 @@ void Enumeration::join(Operation operation, std::span<const Entry* const> operan
 // The values as the stage takes them.
 std::vector<std::int64_t> Enumeration::stored(std::vector<std::int64_t> values) const {
   for (std::size_t i = 0; slot_.wraps_in_range && i < values.size(); ++i)
-    values[i] = held_in(rows_[i].range, values[i]);
+    values[i] = wrapped_in(rows_[i].range, values[i]);
   return values;
 }
 

@@ -62,7 +62,7 @@ namespace qconform::diagnose {
 }
 
 /// The value as a type of that range holds it.
-[[nodiscard]] inline std::int64_t held_in(IntegerRange range, std::int64_t value) {
+[[nodiscard]] inline std::int64_t wrapped_in(IntegerRange range, std::int64_t value) {
   const std::int64_t count = std::int64_t{range.hi} - range.lo + 1;
   return range.lo + remainder_of(as_signed(as_bits(value) - as_bits(range.lo)), count);
 }

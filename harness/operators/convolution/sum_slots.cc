@@ -57,7 +57,7 @@ void set_pad(Stages& stages, const Expression& expression) {
   stages.set(stage::pad, {[](const Expression& e, const ConvolutionOperands& o, std::int32_t zero_point) {
                             const IntegerRange range = reference::range_of(o.x_type);
                             const auto value = e.evaluate(FactorContext{{range}, &o, 0, zero_point});
-                            return static_cast<std::int32_t>(held_in(range, value));
+                            return static_cast<std::int32_t>(wrapped_in(range, value));
                           },
                           expression});
 }
