@@ -32,8 +32,9 @@ enum class Form : std::uint8_t {
   distance  ///< a double that is not negative; infinity is "inf"
 };
 
-/// Describes a member beyond its type. Only the schema uses `pattern`, the numbers of items and the `minimum` of 64-bit
-/// integers: they bound what qconform writes, and it reads what lies outside all the same.
+/// Describes a member beyond its type. The schema states all of it. The reader holds texts against `names`, `pattern`
+/// and `min_length`, and lists against their numbers of items, where people write the document (Author::people); of
+/// what qconform writes it reads all the same. Only the schema uses the `minimum` of 64-bit integers.
 struct FieldRule {
   const char* doc = "";                          ///< for the schema; may be empty
   Presence presence = Presence::always;          ///< an optional has `omitted`, always
@@ -41,6 +42,7 @@ struct FieldRule {
   const char* def = "";                          ///< the schema states the value once, under this name
   const char* def_doc = "";                      ///< the description that it has there
   const char* pattern = "";                      ///< regular expression that a text matches
+  const char* pattern_says = "";                 ///< the pattern in words, for the error of the reader
   std::span<const std::string_view> names = {};  ///< the only texts that there are, or the only keys of a map
   const char* names_def = "";                    ///< the schema states these texts once, under this name
   std::optional<std::int64_t> minimum = {};      ///< least value of an integer; 0 where nothing is said

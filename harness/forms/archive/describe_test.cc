@@ -44,9 +44,8 @@ Json document() {
   return write_document(description_of(Whole{.parts = {{"a", 2}, {"b", 3}}, .seconds = 0.5}));
 }
 
-std::string error_of(const Json& json) {
-  Whole whole;
-  const auto read = read_document(json, [&](Archive& archive) { describe(archive, whole, FieldRule{}); });
+std::string error_of(const Json& json, Author author = Author::qconform) {
+  const auto read = read_document<Whole>(json, author);
   return read ? "" : read.error().text();
 }
 
@@ -84,6 +83,19 @@ TEST(Describe, ErrorsNameThePlace) {
   Json json = document();
   json["parts"][0].erase("name");
   EXPECT_EQ(error_of(json), "parts[0]: misses the key \"name\"");
+}
+
+// A person's mistake is told; what another program wrote is taken as it is.
+TEST(Describe, HoldsWhatPeopleWriteAgainstItsRules) {
+  Json json = document();
+  json["parts"][1]["name"] = "";
+  EXPECT_EQ(error_of(json, Author::people), "parts[1].name: expected 1 or more characters, got \"\"");
+  EXPECT_EQ(error_of(json), "");
+  json = document();
+  json["colour"] = "blue";
+  EXPECT_EQ(error_of(json, Author::people), "colour: expected one of red, green, got \"blue\"");
+  EXPECT_EQ(error_of(json), "");
+  EXPECT_EQ(error_of(document(), Author::people), "");
 }
 
 TEST(Describe, TakesWhatMayBeLeftOutAndNothingElse) {

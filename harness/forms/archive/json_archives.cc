@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <utility>
 #include <vector>
 
@@ -89,7 +90,9 @@ class JsonWriter final : public Archive {
 
 class JsonReader final : public Archive {
  public:
-  explicit JsonReader(const Json& document) { frames_.push_back({.value = &document}); }
+  JsonReader(const Json& document, Author author) : holds_rules_(author == Author::people) {
+    frames_.push_back({.value = &document});
+  }
 
   [[nodiscard]] const std::optional<Error>& error() const { return fields_.error(); }
 
@@ -109,7 +112,10 @@ class JsonReader final : public Archive {
     refuse(fmt::format("expected {}, not negative, got {}", rule.form == Form::seconds ? "seconds" : "a number",
                        brief(top())));
   }
-  void value(std::string& value, const FieldRule& /*rule*/) override { read(value); }
+  void value(std::string& value, const FieldRule& rule) override {
+    read(value);
+    if (is_sound() && holds_rules_) check_text(value, rule);
+  }
   void constant(std::string_view text) override {
     if (is_sound() && top() != text) refuse(fmt::format("expected \"{}\", got {}", text, brief(top())));
   }
@@ -150,9 +156,11 @@ class JsonReader final : public Archive {
   }
   void end_member() override { frames_.pop_back(); }
 
-  std::size_t begin_list(std::size_t /*size*/, const FieldRule& /*rule*/) override {
+  std::size_t begin_list(std::size_t /*size*/, const FieldRule& rule) override {
     if (!is_sound() || !fields_.array(top(), path(), kMostListed)) return 0;
-    return top().size();
+    const std::size_t size = top().size();
+    if (holds_rules_) check_size(size, rule);
+    return is_sound() ? size : 0;
   }
   void begin_element(std::size_t index) override {
     frames_.push_back({.value = is_sound() ? &top()[index] : &top(), .index = index});
@@ -238,6 +246,26 @@ class JsonReader final : public Archive {
     error.field = error.field.empty() ? path() : json_path(path(), error.field);
     fields_.refuse(std::move(error));
   }
+  void check_size(std::size_t size, const FieldRule& rule) {
+    if (size < rule.min_items) refuse(fmt::format("expected {} or more, got {}", rule.min_items, size));
+    if (rule.max_items > 0 && size > rule.max_items) {
+      refuse(fmt::format("expected {} at most, got {}", rule.max_items, size));
+    }
+  }
+  void check_text(const std::string& text, const FieldRule& rule) {
+    const bool is_named =
+        rule.names.empty() || std::find(rule.names.begin(), rule.names.end(), text) != rule.names.end();
+    if (!is_named) return refuse(fmt::format("expected one of {}, got {}", fmt::join(rule.names, ", "), brief(top())));
+    if (text.size() < rule.min_length) {
+      return refuse(fmt::format("expected {} or more characters, got {}", rule.min_length, brief(top())));
+    }
+    if (*rule.pattern == '\0') return;
+    // The library's matcher needs stack for each character.
+    constexpr std::size_t kLongest = 256;
+    if (text.size() <= kLongest && std::regex_match(text, std::regex(rule.pattern))) return;
+    refuse(fmt::format("expected {}, got {}", *rule.pattern_says == '\0' ? rule.pattern : rule.pattern_says,
+                       brief(top())));
+  }
   void read_hex(std::uint64_t& value) {
     std::string digits;
     read(digits);
@@ -248,6 +276,7 @@ class JsonReader final : public Archive {
     refuse("expected 16 hexadecimal digits, got " + brief(top()));
   }
 
+  bool holds_rules_;
   JsonFields fields_;
   std::vector<Frame> frames_;
   std::vector<Object> objects_;
@@ -263,8 +292,8 @@ Json write_document(const Describe& describe) {
   return document;
 }
 
-Result<void> read_document(const Json& json, const Describe& describe) {
-  JsonReader reader(json);
+Result<void> read_document(const Json& json, const Describe& describe, Author author) {
+  JsonReader reader(json, author);
   describe(reader);
   if (reader.error()) return tl::unexpected(*reader.error());
   return {};

@@ -1,6 +1,7 @@
 // Described values to and from JSON documents, and to and from CBOR, which journals keep.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -23,12 +24,16 @@ template <typename T>
 /// Texts that are not UTF-8 are kept as they are: who prints the document replaces them.
 [[nodiscard]] Json write_document(const Describe& describe);
 
+/// Who writes a document: of what people write, each member is held against its rule (FieldRule).
+enum class Author : std::uint8_t { qconform, people };
+
 /// Reads strictly: all members that there must be, none that is unknown. Errors name the JSON path.
-[[nodiscard]] Result<void> read_document(const Json& json, const Describe& describe);
+[[nodiscard]] Result<void> read_document(const Json& json, const Describe& describe, Author author = Author::qconform);
 template <typename T>
-[[nodiscard]] Result<T> read_document(const Json& json) {
+[[nodiscard]] Result<T> read_document(const Json& json, Author author = Author::qconform) {
   T value;
-  QCONFORM_TRY(read_document(json, [&](Archive& archive) { describe(archive, value, FieldRule{}); }));
+  QCONFORM_TRY(read_document(
+      json, [&](Archive& archive) { describe(archive, value, FieldRule{}); }, author));
   return value;
 }
 

@@ -19,11 +19,8 @@
 namespace qconform::diagnose {
 namespace {
 
-constexpr std::string_view kLowerCase = "abcdefghijklmnopqrstuvwxyz";
-constexpr std::string_view kNumerals = "0123456789";
-
 // A defect with the texts and the expression that it refers to.
-struct HeldDefect {
+struct OwnedDefect {
   StatedDefect stated;
   std::string rules;
   Expression expression;
@@ -42,9 +39,9 @@ struct HeldDefect {
 };
 
 // They live as long as the program; a list, since defects refer to them.
-std::deque<HeldDefect>& held_defects() {
-  static std::deque<HeldDefect> held;
-  return held;
+std::deque<OwnedDefect>& owned_defects() {
+  static std::deque<OwnedDefect> all;
+  return all;
 }
 
 std::vector<std::string>& added_files() {
@@ -52,42 +49,12 @@ std::vector<std::string>& added_files() {
   return files;
 }
 
-bool is_id(std::string_view text) {
-  const auto is_word = [](char c) {
-    return kLowerCase.find(c) != std::string_view::npos || kNumerals.find(c) != std::string_view::npos;
-  };
-  if (text.empty() || text.starts_with('-') || text.ends_with('-')) return false;
-  if (text.find("--") != std::string_view::npos) return false;
-  return std::all_of(text.begin(), text.end(), [&](char c) { return c == '-' || is_word(c); });
-}
-
-// "C19", or a word of docs/numerics.md.
-bool is_rule(std::string_view text) {
-  if (text == "formula" || text == "signature") return true;
-  if (text.size() < 2 || text[0] < 'A' || text[0] > 'Z') return false;
-  return text.find_first_not_of(kNumerals, 1) == std::string_view::npos;
-}
-
 Result<void> check_operators(const std::vector<std::string>& op_types) {
-  const auto known = operator_names();
-  if (op_types.empty()) return fail("operators", fmt::format("expected one or more of {}", fmt::join(known, ", ")));
   for (std::size_t i = 0; i < op_types.size(); ++i) {
-    const auto field = fmt::format("operators[{}]", i);
-    const std::string shown = printable(op_types[i]);
-    if (std::find(known.begin(), known.end(), op_types[i]) == known.end())
-      return fail(field, fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), shown));
-    if (std::find(op_types.begin(), op_types.end(), op_types[i]) != op_types.begin() + static_cast<std::ptrdiff_t>(i))
-      return fail(field, fmt::format("expected each operator once, got \"{}\" again", shown));
-  }
-  return {};
-}
-
-Result<void> check_rules(const std::vector<std::string>& rules) {
-  constexpr std::string_view kExpected = "a rule of docs/numerics.md, such as C19 or formula";
-  if (rules.empty()) return fail("rules", fmt::format("expected {}", kExpected));
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (is_rule(rules[i])) continue;
-    return fail(fmt::format("rules[{}]", i), fmt::format("expected {}, got \"{}\"", kExpected, printable(rules[i])));
+    if (std::find(op_types.begin(), op_types.end(), op_types[i]) == op_types.begin() + static_cast<std::ptrdiff_t>(i))
+      continue;
+    return fail(fmt::format("operators[{}]", i),
+                fmt::format("expected each operator once, got \"{}\" again", op_types[i]));
   }
   return {};
 }
@@ -100,17 +67,10 @@ Result<void> check_line(const char* field, const std::string& text) {
 }
 
 Result<void> check_texts(const StatedDefect& stated) {
-  if (!is_id(stated.id)) {
-    return fail("id", fmt::format("expected lower-case letters and digits, in words joined by -, got \"{}\"",
-                                  printable(stated.id)));
-  }
-  if (stated.description.empty()) return fail("description", "must not be empty");
-  if (stated.trigger.empty()) return fail("trigger", "must not be empty");
   QCONFORM_TRY(check_line("description", stated.description));
   QCONFORM_TRY(check_line("trigger", stated.trigger));
   QCONFORM_TRY(check_line("evidence", stated.evidence));
-  QCONFORM_TRY(check_operators(stated.op_types));
-  return check_rules(stated.rules);
+  return check_operators(stated.op_types);
 }
 
 // Returns the expression that computes `wrong` where the condition holds, and the right value elsewhere.
@@ -125,7 +85,7 @@ Result<Expression> under_condition(const Expression& wrong, std::string_view whe
                                                                 slot.reference)));
 }
 
-Result<HeldDefect> held(StatedDefect stated) {
+Result<OwnedDefect> owned(StatedDefect stated) {
   QCONFORM_TRY(check_texts(stated));
   QCONFORM_ASSIGN(auto expression, expression_in(stated.op_types, stated.stage, stated.expression));
   if (expression.text() == expression.slot().reference) {
@@ -136,17 +96,16 @@ Result<HeldDefect> held(StatedDefect stated) {
     QCONFORM_ASSIGN(expression, under_condition(expression, stated.when));
   }
   std::string rules = fmt::format("{}", fmt::join(stated.rules, ", "));
-  return HeldDefect{std::move(stated), std::move(rules), std::move(expression)};
+  return OwnedDefect{std::move(stated), std::move(rules), std::move(expression)};
 }
 
 Result<void> add_all(std::vector<StatedDefect> stated) {
-  if (stated.empty()) return fail("defects", "expected one defect or more");
-  std::deque<HeldDefect>& all = held_defects();
+  std::deque<OwnedDefect>& all = owned_defects();
   const std::size_t before = all.size();
   std::vector<Defect> added;
   const auto add = [&]() -> Result<void> {
     for (std::size_t i = 0; i < stated.size(); ++i) {
-      auto one = held(std::move(stated[i]));
+      auto one = owned(std::move(stated[i]));
       if (!one) return fail(fmt::format("defects[{}].{}", i, one.error().field), one.error().message);
       added.push_back(all.emplace_back(*std::move(one)).defect());
     }
@@ -165,7 +124,8 @@ const FieldRule& StatedDefect::operator_rule() {
 }
 
 const FieldRule& StatedDefect::rule_rule() {
-  static const FieldRule kRule{.pattern = "^([A-Z][0-9]+|formula|signature)$"};
+  static const FieldRule kRule{.pattern = "^([A-Z][0-9]+|formula|signature)$",
+                               .pattern_says = "a rule of docs/numerics.md, such as C19 or formula"};
   return kRule;
 }
 
@@ -173,7 +133,7 @@ Result<void> add_defects_of(const std::string& path) {
   QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
   const auto read = [&]() -> Result<void> {
     QCONFORM_ASSIGN(const auto json, parse_json(text));
-    QCONFORM_ASSIGN(auto file, read_document<DefectsFile>(json));
+    QCONFORM_ASSIGN(auto file, read_document<DefectsFile>(json, Author::people));
     return add_all(std::move(file.defects));
   };
   QCONFORM_TRY(in_context(path, read()));

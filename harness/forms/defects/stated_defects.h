@@ -26,7 +26,8 @@ struct StatedDefect {
 
   QC_DESCRIBED("defect", "A way in which kernels have been wrong.");
   QC_FIELD(std::string, id, {}, "id", .doc = "The backend `defect:ID`, and the name in findings.",
-           .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$");
+           .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$",
+           .pattern_says = "lower-case letters and digits, in words joined by -");
   QC_FIELD(std::string, description, {}, "description", .doc = "What it computes, in one line.", .min_length = 1);
   QC_FIELD(std::vector<std::string>, op_types, {}, "operators", .doc = "Where it shows; all of them have the stage.",
            .min_items = 1, .items = &operator_rule());
