@@ -1,5 +1,6 @@
 # An adapter to a third-party library: the folder harness/backends/libraries/<name> is part of the build where the
-# library is found. <name>_form.cc in it, the form in which the library reads models, is always part of the harness.
+# library is found. Always part of the harness are <name>_form.cc in it, the form in which the library reads models, and
+# <name>_issue.cc, which writes a failing case as a program for the library's maintainers.
 # QCONFORM_<NAME> is AUTO (used when found), ON (must be found) or OFF; what is missing ends up in `qconform list
 # backends`. QCONFORM_ADAPTER_MODULES makes those that link a library modules, which qconform loads when it runs: it then
 # starts where the library is missing.
@@ -59,7 +60,7 @@ function(qconform_adapter name title remedy)
   endif()
   set_property(GLOBAL APPEND_STRING PROPERTY QCONFORM_ADAPTERS "${line}\n")
   file(GLOB sources CONFIGURE_DEPENDS ${name}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "_form\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(form|issue)\\.cc$")
   target_sources(${target} PRIVATE ${sources})
   target_include_directories(${target} SYSTEM PRIVATE ${folders})
   target_link_libraries(${target} PRIVATE ${libraries} ${arg_LINK})
@@ -110,7 +111,7 @@ function(qconform_release_worker name root)
   file(GLOB loader "${root}/usr/lib/*/ld-linux-*.so.*")
   cmake_path(GET loader PARENT_PATH libraries)
   file(GLOB sources CONFIGURE_DEPENDS ${name}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "_form\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(form|issue)\\.cc$")
   add_executable(${target} ${common} ${sources})
   set(list "${CMAKE_CURRENT_BINARY_DIR}/${target}")
   file(CONFIGURE OUTPUT "${list}/libraries.inc" CONTENT "QCONFORM_LIBRARY(${name})\n" @ONLY)

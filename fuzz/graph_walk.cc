@@ -239,7 +239,7 @@ class GraphWalk::Taking {
     const auto what = backend::parse_specification(rng_.pick({"onnxruntime", "onednn", "xnnpack", "plugin:a.so"}));
     require(what.has_value(), "a specification is not read");
     const report::Attempt attempt{"onnxruntime", explained.verdict};
-    const report::Issue issue{explained, expected, info, environment(), report::program_for(expected, *what, info),
+    const report::Issue issue{explained, expected, info, environment(), issue::program_for(expected, *what, info),
                               {attempt}, {attempt}};
     require(!report::issue_page(issue).empty(), "no page for the maintainers");
   }

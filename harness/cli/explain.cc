@@ -56,7 +56,7 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
                                const backend::SandboxPolicy& sandbox) {
   const Expected expected = expect(explained.smallest ? *explained.smallest : explained.test_case, policy);
   QCONFORM_ASSIGN(const auto what, backend::parse_specification(explained.backend));
-  report::Issue issue{explained, expected, info, current_environment(), report::program_for(expected, what, info),
+  report::Issue issue{explained, expected, info, current_environment(), issue::program_for(expected, what, info),
                       {},        {}};
   for (const backend::Library& library : backend::offered_libraries()) {
     if (what.kind != backend::Specification::Kind::named || library.name != what.name) continue;

@@ -12,7 +12,6 @@
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "reports/issue/rules.h"
-#include "reports/issue/source.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {
@@ -145,7 +144,7 @@ std::string model(const Issue& issue) {
       "## The case as an ONNX model\n\nIn base64, its tensors as initializers (`base64 -d > "
       "case.onnx`):\n\n```{}\n```\n\n",
       [&] {
-        std::string text = base64_text(*bytes);
+        std::string text = issue::base64_text(*bytes);
         std::erase_if(text, [](char c) { return c == ' ' || c == '"'; });
         return text;
       }());

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/issue_program.h"
 #include "harness/model/judge/judge.h"
 #include "harness/report/report.h"
-#include "reports/issue/program.h"
 #include "reports/render/explanation.h"
 
 namespace qconform::report {
@@ -23,7 +23,7 @@ struct Issue {
   const Expected& expected;    ///< expectation of its smallest case
   BackendInfo info;
   Environment environment;
-  Result<IssueProgram> program;
+  Result<issue::IssueProgram> program;
   std::vector<Attempt> releases;  ///< those that are here, the oldest first
   std::vector<Attempt> settings;
 };

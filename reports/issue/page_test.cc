@@ -171,7 +171,7 @@ TEST(IssuePage, OfAGraphNamesTheOutputThatIsWrong) {
   const std::vector<Tensor> answers{make::float32({0}, {}), make::float32({1, 2}, {1, 5})};
   const Explained explained{graph, "mine", judge(expected, outcome::Produced(answers)), {}, {}, {}};
   const std::string page = issue_page(
-      {explained, expected, {}, {}, program_for(expected, *backend::parse_specification("onednn"), {}), {}, {}});
+      {explained, expected, {}, {}, issue::program_for(expected, *backend::parse_specification("onednn"), {}), {}, {}});
   EXPECT_THAT(page, HasSubstr("# Relu+Relu on mine"));
   EXPECT_THAT(page, HasSubstr(some + "[0,1] must be {0"));
   EXPECT_THAT(page, HasSubstr(", and is 5."));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/issue_program.h"
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
@@ -18,7 +19,6 @@
 #include "harness/suites/random.h"
 #include "harness/suites/select.h"
 #include "harness/tests/temporary_folder.h"
-#include "reports/issue/program.h"
 
 namespace qconform::report {
 namespace {
@@ -98,7 +98,7 @@ TEST_P(IssuePrograms, EndAsTheFindingSays) {
     const Outcome outcome = execute(**backend, test_case, output);
     const Verdict verdict = judge(expected, outcome);
     failing += is_failure(verdict.kind) ? 1 : 0;
-    const auto program = program_for(expected, *what, (*backend)->info());
+    const auto program = issue::program_for(expected, *what, (*backend)->info());
     ASSERT_TRUE(program) << program.error().text();
     ASSERT_TRUE(write_file(folder.path() / "case.cc", program->source));
     ASSERT_EQ(status_of(here(program->build, folder.path())), 0) << program->source;
@@ -150,7 +150,7 @@ TEST(IssuePrograms, EveryCaseHasOneOrAReason) {
     if (lowered != nullptr && elements_of(lowered->output_shape()) > kMostElements) return;
     for (const char* name : {"onnxruntime", "opencv", "onednn", "xnnpack"}) {
       const auto what = backend::parse_specification(name);
-      const auto program = program_for(expected, *what, info);
+      const auto program = issue::program_for(expected, *what, info);
       if (program) ++programs;
       EXPECT_TRUE(program ? !program->source.empty() : !program.error().text().empty()) << test_case.id << " " << name;
     }

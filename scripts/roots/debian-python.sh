@@ -17,7 +17,7 @@ debian-python_unpack() {
   libraries="$target/usr/lib/$(uname -m)-linux-gnu"
   mkdir -p "$libraries" "$target/bin" "$target/usr/bin"
   for package in "python$python-minimal" "libpython$python-minimal" "libpython$python-stdlib" "${packages[@]}"; do
-    debian_get "$package" || { cat log >&2; fail "$suite has no $package, see above; scripts/library-releases may name an older build"; }
+    debian_get "$package" || { cat log >&2; fail "$suite has no $package, see above; the library's file of releases may name an older build"; }
     debian_take "${package%%=*}" "$libraries"
     cp -r "debs/${package%%=*}/usr/lib/." "$target/usr/lib/"
   done

@@ -69,7 +69,7 @@ debian_unpack() {
   private_apt "$PWD" "$(dpkg --print-architecture)" "$suite"
   libraries="$target/usr/lib/$(uname -m)-linux-gnu"
   mkdir -p "$libraries"
-  debian_get "$main" || { cat log >&2; fail "$suite has no $main, see above; scripts/library-releases may name an older build"; }
+  debian_get "$main" || { cat log >&2; fail "$suite has no $main, see above; the library's file of releases may name an older build"; }
   debian_take "${main%%=*}" "$libraries"
   debian_complete "$main" "$libraries"
   for package in "${headers[@]}"; do

@@ -50,7 +50,7 @@ Result<LibraryRoot> root_for(const backend::Specification& what, std::string_vie
   for (const LibraryRoot& root : roots) here.push_back(root.version);
   return fail("--backend",
               fmt::format("\"{}\": version {} of {} is not available: {}; scripts/library-root {}:{} "
-                          "fetches it if it is among the releases of scripts/library-releases",
+                          "fetches it if scripts/library-root --list has it",
                           backend::text_of(what), what.version, what.name,
                           here.empty() ? "none is"
                                        : fmt::format("{} {}", fmt::join(here, ", "), here.size() == 1 ? "is" : "are"),

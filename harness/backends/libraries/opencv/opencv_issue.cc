@@ -1,12 +1,11 @@
 // A case by OpenCV's importer of ONNX models.
 #include <fmt/format.h>
 
+#include "harness/backends/issue_program.h"
 #include "harness/backends/libraries/opencv/opencv_form.h"
 #include "harness/model/text.h"
-#include "reports/issue/libraries.h"
-#include "reports/issue/source.h"
 
-namespace qconform::report {
+namespace qconform::issue {
 namespace {
 
 constexpr std::string_view kOpenCvProgram = R"(// A node in OpenCV's importer of ONNX models.{frame}
@@ -53,7 +52,8 @@ Tensor codes_of(const Tensor& x) {
 
 }  // namespace
 
-Result<IssueProgram> opencv_program(const Expected& expected) {
+Result<IssueProgram> opencv_program(const FailingCase& failing) {
+  const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
   const auto frame = test_case.input(0) == nullptr ? std::nullopt : opencv_frame_of(test_case);
   if (!frame) return fail("--issue", "OpenCV's importer has no form for a node with these types");
@@ -73,4 +73,4 @@ Result<IssueProgram> opencv_program(const Expected& expected) {
   return IssueProgram{source, "c++ -std=c++17 case.cc -o case -I /usr/include/opencv4 -lopencv_dnn -lopencv_core"};
 }
 
-}  // namespace qconform::report
+}  // namespace qconform::issue

@@ -1,8 +1,9 @@
-#include "reports/issue/source.h"
+#include "harness/backends/issue_program.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -11,7 +12,7 @@
 #include "harness/model/text.h"
 #include "reference/numerics/small_float.h"
 
-namespace qconform::report {
+namespace qconform::issue {
 namespace {
 
 constexpr std::size_t kLine = 100;
@@ -249,4 +250,35 @@ std::string check_text(const Expected& expected, Layout layout) {
                      fmt::arg("must", is_float ? "number(kRight[i][0])" : "kRight[i][0]"));
 }
 
-}  // namespace qconform::report
+int exit_code_of_refusal(const Expected& expected) {
+  return expected.classification.expectation() == Expectation::valid ? 2 : 0;
+}
+
+// The libraries that have programs, one for each NAME_issue.cc.
+#define QCONFORM_ISSUE_PROGRAM(name) [[nodiscard]] Result<IssueProgram> name##_program(const FailingCase& failing);
+#include <issue_programs.inc>
+#undef QCONFORM_ISSUE_PROGRAM
+
+Result<IssueProgram> program_for(const Expected& expected, const backend::Specification& what,
+                                 const BackendInfo& info) {
+  struct Library {
+    std::string_view name;
+    Result<IssueProgram> (*program)(const FailingCase& failing);
+  };
+#define QCONFORM_ISSUE_PROGRAM(name) Library{#name, name##_program},
+  static constexpr std::array kLibraries{
+#include <issue_programs.inc>
+  };
+#undef QCONFORM_ISSUE_PROGRAM
+  if (!expected.test_case->is_one_node()) return fail("--issue", "a program has one node, the case has several");
+  std::vector<std::string_view> names;
+  for (const Library& library : kLibraries) {
+    if (what.kind == backend::Specification::Kind::named && library.name == what.name)
+      return library.program({expected, what, info.version});
+    names.push_back(library.name);
+  }
+  return fail("--issue", fmt::format("there is no program for \"{}\"; there are for {}", backend::text_of(what),
+                                     fmt::join(names, ", ")));
+}
+
+}  // namespace qconform::issue

@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/backends/issue_program.h"
 #include "harness/backends/libraries/onnxruntime/onnxruntime_form.h"
 #include "harness/onnx/node_proto.h"
-#include "reports/issue/libraries.h"
-#include "reports/issue/source.h"
 
-namespace qconform::report {
+namespace qconform::issue {
 namespace {
 
 constexpr std::string_view kOrtProgram = R"(// A node in ONNX Runtime's C++ interface.
@@ -73,11 +72,12 @@ std::string_view level_text(std::string_view word) {
 
 }  // namespace
 
-Result<IssueProgram> onnxruntime_program(const Expected& expected, const backend::Specification& what) {
+Result<IssueProgram> onnxruntime_program(const FailingCase& failing) {
+  const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
-  const OrtForm* form = ort_form_named(what.word);
+  const OrtForm* form = ort_form_named(failing.what.word);
   std::string entries;
-  for (const backend::Setting& setting : what.settings) {
+  for (const backend::Setting& setting : failing.what.settings) {
     if (setting.key == "form") {
       form = ort_form_named(setting.value);
     } else if (setting.key.starts_with("session.")) {
@@ -97,13 +97,14 @@ Result<IssueProgram> onnxruntime_program(const Expected& expected, const backend
     feeds += feed_text(all_names[position], tensor);
     names.push_back('"' + all_names[position] + '"');
   }
-  const std::string source = fmt::format(
-      fmt::runtime(kOrtProgram), fmt::arg("model", model_text(model.bytes)), fmt::arg("arrays", arrays),
-      fmt::arg("check", check_text(expected)), fmt::arg("level", level_text(what.word)), fmt::arg("entries", entries),
-      fmt::arg("feeds", feeds), fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))),
-      fmt::arg("shape", shape_text_of(expected)), fmt::arg("refusal", exit_code_of_refusal(expected)));
+  const std::string source =
+      fmt::format(fmt::runtime(kOrtProgram), fmt::arg("model", model_text(model.bytes)), fmt::arg("arrays", arrays),
+                  fmt::arg("check", check_text(expected)), fmt::arg("level", level_text(failing.what.word)),
+                  fmt::arg("entries", entries), fmt::arg("feeds", feeds),
+                  fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))),
+                  fmt::arg("shape", shape_text_of(expected)), fmt::arg("refusal", exit_code_of_refusal(expected)));
   return IssueProgram{source,
                       "c++ -std=c++17 case.cc -o case -I ORT/include -L ORT/lib -Wl,-rpath,ORT/lib -lonnxruntime"};
 }
 
-}  // namespace qconform::report
+}  // namespace qconform::issue

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/backends/issue_program.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
-#include "reports/issue/libraries.h"
-#include "reports/issue/source.h"
 
-namespace qconform::report {
+namespace qconform::issue {
 namespace {
 
 constexpr std::string_view kOneDnnProgram = R"(// A {op} by oneDNN's {primitive}.
@@ -283,13 +282,13 @@ Result<void> check_form(const Case& test_case, const Lowered& lowered) {
 
 }  // namespace
 
-Result<IssueProgram> onednn_program(const Expected& expected, const backend::Specification& what,
-                                    const std::string& version) {
+Result<IssueProgram> onednn_program(const FailingCase& failing) {
+  const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
   const Lowered* lowered = expected.classification.lowered.get();
   if (lowered == nullptr) return fail("--issue", "oneDNN's interface has no form for a node that is out of contract");
   QCONFORM_TRY(check_form(test_case, *lowered));
-  const bool is_newer = !backend::is_older(version, "3");
+  const bool is_newer = !backend::is_older(failing.version, "3");
   Parts parts;
   if (const auto* conv = qlinear_conv_of(*lowered)) {
     parts = convolution_parts(test_case, conv->operands, conv, lowered->output_type(), is_newer);
@@ -301,7 +300,7 @@ Result<IssueProgram> onednn_program(const Expected& expected, const backend::Spe
     parts = linear_parts(test_case, *dequantize, dequantize->x_scale, is_newer, *lowered);
   }
   const std::string isa =
-      what.word.empty() ? "" : fmt::format("  dnnl::set_max_cpu_isa(dnnl::cpu_isa::{});\n", what.word);
+      failing.what.word.empty() ? "" : fmt::format("  dnnl::set_max_cpu_isa(dnnl::cpu_isa::{});\n", failing.what.word);
   return IssueProgram{fmt::format(fmt::runtime(kOneDnnProgram), fmt::arg("op", test_case.node().op_type),
                                   fmt::arg("primitive", parts.primitive), fmt::arg("arrays", parts.arrays),
                                   fmt::arg("check", check_text(expected)), fmt::arg("isa", isa),
@@ -310,4 +309,4 @@ Result<IssueProgram> onednn_program(const Expected& expected, const backend::Spe
                       "c++ -std=c++17 case.cc -o case -ldnnl"};
 }
 
-}  // namespace qconform::report
+}  // namespace qconform::issue

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <functional>
 
+#include "harness/backends/issue_program.h"
 #include "harness/backends/plain_memory.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
-#include "reports/issue/libraries.h"
-#include "reports/issue/source.h"
 
-namespace qconform::report {
+namespace qconform::issue {
 namespace {
 
 constexpr std::string_view kXnnpackProgram = R"(// A {op} by XNNPACK's operator.
@@ -127,7 +126,11 @@ Result<Calls> conversion_calls(const Tensor& x, ElementType y_type, const std::v
 
 }  // namespace
 
-Result<IssueProgram> xnnpack_program(const Expected& expected) {
+Result<IssueProgram> xnnpack_program(const FailingCase& failing) {
+  if (!failing.what.version.empty()) {
+    return fail("--issue", fmt::format("\"{}\": the programs call XNNPACK's interface of 2022", failing.what.version));
+  }
+  const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
   const Lowered* lowered = expected.classification.lowered.get();
   if (lowered == nullptr) return fail("--issue", "XNNPACK's interface has no form for a node that is out of contract");
@@ -160,4 +163,4 @@ Result<IssueProgram> xnnpack_program(const Expected& expected) {
                       "c++ -std=c++17 case.cc -o case -lXNNPACK -lpthreadpool"};
 }
 
-}  // namespace qconform::report
+}  // namespace qconform::issue
