@@ -40,6 +40,27 @@ std::vector<Row> kernel_rows() {
   return rows;
 }
 
+Row row_of(const backend::Library& library) {
+  const backend::LibraryState state = library.state();
+  const bool here = state.absent.empty();
+  std::string description = here ? fmt::format("{}: {}", state.version, library.description) : state.absent;
+  const std::vector<std::string> releases =
+      library.releases == nullptr ? std::vector<std::string>() : library.releases();
+  if (!releases.empty()) description += fmt::format("; releases {}", fmt::join(releases, ", "));
+  const bool is_any = here || !releases.empty();
+  return {std::string(library.name), is_any ? "available" : "not here", std::move(description),
+          is_any ? library.accepted : backend::Accepted{}};
+}
+
+// Libraries that run as programs of their own are judged where they are named only.
+std::vector<Row> library_rows() {
+  std::vector<Row> rows;
+  for (const backend::Library& library : backend::offered_libraries()) {
+    if (library.start == nullptr) rows.push_back(row_of(library));
+  }
+  return rows;
+}
+
 std::vector<Row> backend_rows() {
   std::vector<Row> rows = kernel_rows();
   for (Row& row : rows) row.accepted = backend::accepted_arithmetics();
@@ -47,17 +68,7 @@ std::vector<Row> backend_rows() {
                   "graphs of several nodes, computed as they are written", backend::accepted_by_interpreter()});
   rows.push_back({std::string(backend::kFused), "available", "the same, with quantized units on a kernel set",
                   backend::accepted_by_fused()});
-  for (const backend::Library& library : backend::offered_libraries()) {
-    const backend::LibraryState state = library.state();
-    const bool here = state.absent.empty();
-    std::string description = here ? fmt::format("{}: {}", state.version, library.description) : state.absent;
-    const std::vector<std::string> releases =
-        library.releases == nullptr ? std::vector<std::string>() : library.releases();
-    if (!releases.empty()) description += fmt::format("; releases {}", fmt::join(releases, ", "));
-    const bool is_any = here || !releases.empty();
-    rows.push_back({std::string(library.name), is_any ? "available" : "not here", std::move(description),
-                    is_any ? library.accepted : backend::Accepted{}});
-  }
+  for (const backend::Library& library : backend::offered_libraries()) rows.push_back(row_of(library));
   rows.push_back({"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)",
                   backend::Accepted{{}, {{"KEY", "VALUE"}}}});
   rows.push_back({"process:COMMAND", "",
@@ -355,6 +366,7 @@ void add_list(CLI::App& app, Action& action) {
   };
   static constexpr Topic kTopics[] = {
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
+      {"libraries", "Libraries that have an adapter, and whether they are here", library_rows},
       {"suites", "Suites of cases", suite_rows},
       {"profiles", "Profiles: which right answers to admit", profile_rows},
       {"ways", "Known variants of arithmetic, which identify tells apart", variant_rows},
@@ -362,9 +374,10 @@ void add_list(CLI::App& app, Action& action) {
       {"relations", "Relations between answers that --suite relations checks", relation_rows},
       {"rules", "The rules that messages name (\"[rule C19]\"), as docs/numerics.md states them", rule_rows},
   };
-  CLI::App* command = app.add_subcommand("list",
-                                         "List what there is: backends, kernels, suites, sweep, qdq, profiles, ways, "
-                                         "operators, corner-cases, defects, relations, rules");
+  CLI::App* command =
+      app.add_subcommand("list",
+                         "List what there is: backends, kernels, libraries, suites, sweep, qdq, profiles, "
+                         "ways, operators, corner-cases, defects, relations, rules");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   add_backends(*command, action);

@@ -44,7 +44,7 @@ for module in "$tree"/lib/qconform/*.so; do
   grep -qE "^(libraries)? +$name [0-9]" "$folder/here" || { cat "$folder/here"; fail "the module $name does not load"; }
 done
 hidden "$program" doctor >"$folder/doctor"
-for name in onednn xnnpack opencv; do
+for name in $("$program" list libraries | cut -d " " -f 1); do
   [[ ! -f $tree/lib/qconform/$name.so ]] || grep -q "$name missing: " "$folder/doctor" ||
     { cat "$folder/doctor"; fail "what $name lacks is not said"; }
 done
