@@ -98,7 +98,7 @@ def misses(project, page):
         "| gone_test.cc |",
         "| gone.json |",
         "| judge_test.cc `Judge.IsGone` |",
-        "| rejection_test.cc `no_such_rejection` |",
+        "| operators_test.cc `no_such_rejection` |",
         f"| {next((project.root / 'corpus' / page.stem).glob('*.json')).name} `no-such-vector` |",
         "| [gone](../../gone) |",
     )

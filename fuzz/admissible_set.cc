@@ -14,8 +14,8 @@
 
 #include "reference/kernels/requantize_fast.h"
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/float_expressions.h"
-#include "reference/numerics/ratio.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/requantize.h"
 
 namespace {
 

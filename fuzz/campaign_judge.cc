@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "harness/backends/select.h"
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 #include "harness/base/file.h"
-#include "harness/campaign/guided/kept_inputs.h"
+#include "harness/campaign/guided/libfuzzer.h"
 #include "harness/core/version.h"
 #include "harness/engine/execute.h"
 #include "harness/forms/json/profile_file.h"

@@ -4,11 +4,9 @@
 #include <array>
 #include <cstdlib>
 
-#include "reference/kernels/fast_sums.h"
 #include "reference/kernels/kernels.h"
-#include "reference/kernels/scalar.h"
-#include "reference/numerics/ratio.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference {
 namespace {

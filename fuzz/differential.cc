@@ -22,7 +22,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/model/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "reference/kernels/kernels.h"
 
 // libFuzzer's own mutator of bytes; null in a plain reproducer.

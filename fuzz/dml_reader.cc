@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "harness/forms/directml/description.h"
-#include "harness/forms/directml/lower.h"
 #include "harness/model/operator.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "fuzz/graph_damage.h"
+#include "fuzz/graph_walk.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/graphs/node_operators.h"
-#include "harness/model/draws/random_values.h"
-#include "harness/model/mutate/tensor_values.h"
+#include "harness/graphs/node_lowering.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/mutate/case_mutator.h"
 
 namespace qconform::fuzz {
 namespace {

@@ -8,11 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "fuzz/graph_damage.h"
 #include "fuzz/graph_walk.h"
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 #include "harness/onnx/case_model.h"
-#include "harness/operators/graph/random.h"
+#include "harness/operators/graph/graph.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "harness/core/tensor.h"
-#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform::fuzz {
 namespace {

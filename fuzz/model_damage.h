@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "harness/base/error.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 
 namespace qconform::fuzz {
 

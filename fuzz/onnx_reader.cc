@@ -8,11 +8,8 @@
 #include <string_view>
 
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/constant_folding.h"
 #include "harness/onnx/graph_scope.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/shape_propagation.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/protobuf.h"
 
 namespace {
 

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/sandbox/message.h"
+#include "harness/backends/sandbox/channel.h"
 #include "harness/base/file.h"
 #include "harness/forms/json/case_json.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
-#include "harness/suites/corpus.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
+#include "harness/suites/stored_cases.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/backends/sandbox/message.h"
+#include "harness/backends/sandbox/channel.h"
 
 namespace {
 

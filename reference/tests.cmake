@@ -1,6 +1,6 @@
 # Tests of the reference. The oracle is a second, independent implementation in GMP rationals.
 add_library(qconform_oracle STATIC
-  oracle/convolution.cc oracle/exact.cc oracle/quantization.cc oracle/random_convolution.cc)
+  oracle/definitions.cc oracle/random_convolution.cc)
 target_link_libraries(qconform_oracle PUBLIC qconform_options ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
 
 # Graphs in ball arithmetic. Without FLINT their tests are named as not run.
@@ -30,18 +30,18 @@ function(qconform_reference_test name label)
   qconform_test(NAME ${name} LABEL ${label} SOURCES ${ARGN} LIBRARIES qconform_reference qconform_oracle ${optimized})
 endfunction()
 
-qconform_reference_test(oracle_test property oracle/exact_test.cc)
+qconform_reference_test(oracle_test property oracle/definitions_test.cc)
 qconform_reference_test(requantize_test property numerics/requantize_test.cc COST 2
   NATIVE "AMillionValues$" "^RequantizeProfiles")
 qconform_reference_test(geometry_test unit convolution/geometry_test.cc)
 qconform_reference_test(convolution_test property
-  convolution/accumulate_test.cc conv_integer/conv_integer_test.cc qlinear_conv/qlinear_conv_test.cc)
+  convolution/convolution_test.cc)
 qconform_reference_test(round_test property numerics/round_test.cc)
 qconform_reference_test(graph_sets_test property graph/sets_test.cc COST 3)
 qconform_reference_test(interpreter_test unit graph/interpreter_test.cc)
 qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
-  quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc
+  linear_quantization/linear_quantization_test.cc
   tests/quantize_sweep.cc tests/small_float.cc)
 qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc COST 4 NATIVE "EqualsGmp" "RoundsQuotients")
 qconform_reference_test(admissible_test property
@@ -55,16 +55,15 @@ qconform_reference_test(small_float_test property
 qconform_reference_test(small_float_sweep_test sweep
   numerics/small_float_sweep_test.cc tests/small_float.cc COST 5)
 qconform_reference_test(linear_quantization_admissible_test property
-  quantize_linear/admissible_test.cc dequantize_linear/admissible_test.cc
+  linear_quantization/quantize_linear_admissible_test.cc linear_quantization/dequantize_linear_admissible_test.cc
   tests/small_float.cc)
 # Their sources are alike and use the same names.
 set_target_properties(admissible_test linear_quantization_admissible_test PROPERTIES UNITY_BUILD OFF)
 # Arithmetic of known inputs. Every float32 takes a minute under emulation, where samples of them remain.
 qconform_reference_test(quantize_sweep_test property
-  quantize_linear/sweep_test.cc tests/quantize_sweep.cc
+  linear_quantization/quantize_sweep_test.cc tests/quantize_sweep.cc
   tests/small_float.cc
   COST 15 NATIVE . NOT_EMULATED "^QuantizeLinearSweep.EveryFloat32$")
 qconform_reference_test(linear_quantization_sweep_test sweep
-  quantize_linear/long_sweep_test.cc tests/quantize_sweep.cc
-  tests/small_float.cc
-  dequantize_linear/dequantize_linear_sweep_test.cc tests/quantize_sweep.cc COST 4)
+  linear_quantization/linear_quantization_sweep_test.cc tests/quantize_sweep.cc
+  tests/small_float.cc COST 4)

@@ -12,10 +12,9 @@
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
 #include "harness/forms/directml/description.h"
-#include "harness/forms/directml/lower.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/model/judge/judge.h"
-#include "harness/suites/corpus.h"
+#include "harness/suites/stored_cases.h"
 
 namespace qconform::lint {
 namespace {

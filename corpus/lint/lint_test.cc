@@ -9,7 +9,7 @@
 
 #include "harness/base/file.h"
 #include "harness/forms/json/json_text.h"
-#include "harness/suites/corpus.h"
+#include "harness/suites/stored_cases.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::lint {

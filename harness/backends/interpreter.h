@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/graphs/lowering.h"
+#include "harness/graphs/case_graph.h"
 #include "reference/graph/interpreter.h"
 
 namespace qconform::backend {

@@ -10,7 +10,7 @@
 
 #include "harness/backends/plain_memory.h"
 #include "harness/model/text.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::issue {
 namespace {

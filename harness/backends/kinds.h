@@ -1,6 +1,7 @@
 // The kinds of backends, one function for each: a source file of that name makes it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,7 +41,7 @@ inline constexpr std::string_view kInterpreter = "interpreter";
 /// The name of fused() on the command line.
 inline constexpr std::string_view kFused = "fused";
 
-/// Computes graphs as interpreter() does, but runs quantized units on a kernel set (reference/graph/fused_units.h). The
+/// Computes graphs as interpreter() does, but runs quantized units on a kernel set (reference/graph/interpreter.h). The
 /// setting `kernels` names the set, else it is the last in the list that this CPU has; `float-bias` says which float
 /// biases units take in. Errors also: a set that the CPU has not, and an unknown word for a bias.
 [[nodiscard]] Result<std::unique_ptr<Backend>> fused(const Specification& what);
@@ -88,5 +89,40 @@ inline constexpr int kMostThreads = 64;
 
 /// Runs in each thread: threads that all end before the next has begun would show nothing.
 inline constexpr int kThreadRuns = 8;
+
+// Shows how a backend that a program of its own serves rewrites graphs: the graph crosses as the bytes of an output.
+
+/// In the program: prepare() takes a case for which `inner` shows what it computes, and its output is that graph.
+[[nodiscard]] std::unique_ptr<Backend> rewriting_told(std::unique_ptr<Backend> inner);
+
+/// On the other side: `inner` reaches such a program; rewritten() asks it. Nothing else does.
+[[nodiscard]] std::unique_ptr<Backend> rewriting_asked(std::unique_ptr<Backend> inner);
+
+// Whether qconform hands cases on to a library and answers back right: each adapter of a library passes before what it
+// says of the library is believed.
+//
+// The cases have answers that no library gets wrong by design (scales of 1, small integers), because the adapter is
+// checked and not the library: the count of outputs, their order, types and shapes, and that every node is computed.
+// An answer that differs in one of these is the adapter's fault. A wrong number is the library's: what it computes is
+// judged as ever.
+
+struct SelfCheckRow {
+  enum class Kind : std::uint8_t {
+    right,
+    declined,
+    adapter_fault,  ///< the subject is not offered
+    library_fault,  ///< a wrong number, a crash: the subject is offered, and judged
+  };
+  std::string subject;  ///< the ability that is checked: "graphs", "several outputs", "element type int4"
+  Kind kind = Kind::right;
+  std::string detail;  ///< empty where it is right: "output 0 is float [2], expected uint8 [2]"
+};
+
+/// A row for each case of the check, in the order of their list. The backend has a worker, where it may crash.
+[[nodiscard]] std::vector<SelfCheckRow> self_check(Backend& backend);
+
+/// Checks the backend, which has a worker, and returns it where its adapter passes. Otherwise info().not_offered has
+/// the subjects with a fault, and cases that they concern are declined.
+[[nodiscard]] std::unique_ptr<Backend> self_checked(std::unique_ptr<Backend> inner);
 
 }  // namespace qconform::backend

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/base/aligned_bytes.h"
+#include "harness/base/bytes.h"
 #include "harness/core/backend.h"
 
 namespace qconform {

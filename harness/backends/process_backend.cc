@@ -17,9 +17,8 @@
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 #include "harness/core/limits.h"
-#include "harness/onnx/case_folder.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/case_model.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform::backend {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "harness/backends/sandbox/sandbox.h"
-#include "harness/base/child_process.h"
 #include "harness/base/error.h"
+#include "harness/base/process.h"
 #include "harness/core/backend.h"
 
 namespace qconform::backend {

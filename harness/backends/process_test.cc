@@ -15,9 +15,9 @@
 #include "harness/backends/process_backend.h"
 #include "harness/backends/select.h"
 #include "harness/base/text.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
-#include "harness/tests/rows.h"
+#include "harness/tests/stand_ins.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::backend {

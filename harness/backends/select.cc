@@ -6,19 +6,50 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/backends/bochs.h"
-#include "harness/backends/confinement.h"
-#include "harness/backends/emulator.h"
-#include "harness/backends/fused.h"
 #include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
-#include "harness/backends/self_check.h"
-#include "harness/base/machine_failure.h"
+#include "harness/backends/worker_command.h"
+#include "harness/base/error.h"
 #include "harness/base/text.h"
 #include "harness/core/version.h"
-#include "harness/forms/defects/learnt_model.h"
-#include "harness/forms/defects/stated_defects.h"
+#include "harness/forms/defects/defect_files.h"
 #include "reference/kernels/kernels.h"
+
+namespace qconform::backend {
+namespace {
+std::span<const Library> offered;
+}  // namespace
+
+void offer_libraries(std::span<const Library> libraries) {
+  offered = libraries;
+}
+
+std::span<const Library> offered_libraries() {
+  return offered;
+}
+
+}  // namespace qconform::backend
+
+namespace qconform {
+namespace {
+
+ModelRuntime none() {
+  return {"no runtime", "this program computes no whole models", nullptr};
+}
+ModelRuntime (*offered)() = none;
+
+}  // namespace
+
+void offer_model_runtime(ModelRuntime (*find)()) {
+  offered = find;
+}
+
+const ModelRuntime& offered_model_runtime() {
+  static const ModelRuntime runtime = offered();
+  return runtime;
+}
+
+}  // namespace qconform
 
 namespace qconform::backend {
 namespace {

@@ -18,10 +18,10 @@ namespace qconform::backend {
 struct SandboxPolicy {
   enum class Which : std::uint8_t { third_party, all, none };
   Which which = Which::third_party;
-  bool confined = false;  ///< workers of what is not ours run in namespaces of their own (confinement.h)
+  bool confined = false;  ///< workers of what is not ours run in namespaces of their own (worker_command.h)
   SandboxLimits limits;
   int threads = 0;                 ///< how many threads run each case at once (threads_checked()); 0 for none
-  std::string arm64_program = {};  ///< an arm64 build of qconform, for arm64 processors (emulator.h)
+  std::string arm64_program = {};  ///< an arm64 build of qconform, for arm64 processors (worker_command.h)
   bool shows_graphs = false;       ///< programs show Backend::rewritten() of what they serve, and compute nothing
 };
 
@@ -29,7 +29,8 @@ struct SandboxPolicy {
 /// harness/include/qconform/backend.h, a program that open_process() talks to, or a defect model. The WORD of kernel
 /// sets and defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is
 /// `arithmetic`. Any of these is not sent cases out of contract where `what` says so (valid_only()). On another
-/// processor (emulator.h), or in a program of its own (library.h), it always runs in a worker. Errors, all of field
+/// processor (worker_command.h), or in a program of its own (library.h), it always runs in a worker. Errors, all of
+/// field
 /// "--backend": unknown names, words and keys, absent libraries and versions, sets that this CPU does not run.
 ///
 /// With `sandbox.threads`, a backend that cannot run a case from several threads is an error.

@@ -1,4 +1,4 @@
-#include "harness/backends/self_check.h"
+#include "harness/backends/kinds.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/graphs/graph_builder.h"
-#include "harness/onnx/constant_folding.h"
+#include "harness/graphs/case_graph.h"
+#include "harness/onnx/graph_scope.h"
 
 namespace qconform::backend {
 namespace {

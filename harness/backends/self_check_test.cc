@@ -1,6 +1,6 @@
 // The self-check of adapters: what is right passes, every fault of an adapter is seen, and what it concerns is
 // declined. A wrong number is the library's, and hides nothing.
-#include "harness/backends/self_check.h"
+#include "harness/backends/kinds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

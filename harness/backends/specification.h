@@ -45,7 +45,7 @@ struct Specification {
   std::string version = {};
   std::string word = {};
   std::vector<Setting> settings = {};  ///< no KEY twice
-  std::string cpu = {};                ///< as harness/backends/emulator.h has it; empty for this processor
+  std::string cpu = {};                ///< as harness/backends/worker_command.h has it; empty for this processor
   bool valid_only = false;
   std::string alias = {};  ///< its name in reports; empty: short_name() finds one
   int number = 0;          ///< the number behind its name, where several backends would have that name; 0: none

@@ -1,4 +1,4 @@
-#include "harness/base/forked_process.h"
+#include "harness/base/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,9 +16,6 @@
 #include <new>
 #include <system_error>
 #include <utility>
-
-#include "harness/base/pipe.h"
-#include "harness/base/process_tree.h"
 
 namespace qconform {
 

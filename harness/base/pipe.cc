@@ -1,4 +1,4 @@
-#include "harness/base/pipe.h"
+#include "harness/base/process.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/bench/peaks.h"
 #include "harness/model/judge/judge.h"
 
 namespace qconform::bench {

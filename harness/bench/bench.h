@@ -8,8 +8,9 @@
 
 #include "harness/bench/participant.h"
 #include "harness/bench/result.h"
+#include "harness/core/backend.h"
 #include "harness/core/profile.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 
 namespace qconform::bench {
 
@@ -45,5 +46,22 @@ struct BenchProgress {
 [[nodiscard]] Result<void> run_bench(const std::vector<LayerSource>& sources,
                                      const std::vector<Contestant>& contestants, const RoundOptions& options,
                                      const std::function<void(const BenchProgress&)>& progress, BenchResult& result);
+
+// Measures the machine's peaks, which kernels are held against: products of 8-bit values added up, and memory copied.
+
+/// The peak of every kernel set's instruction that this CPU has, on one of `cpus`: the fastest of several short loops.
+/// Takes some tens of milliseconds for each.
+[[nodiscard]] std::vector<Peak> measure_peaks(const std::vector<int>& cpus);
+
+/// The instruction among `peaks` that a backend's speed is held against: that of its instruction set where its
+/// name says which ("avx512vnni", "onednn@avx2_vnni"), else the fastest. Empty without peaks.
+[[nodiscard]] std::string peak_for(const std::string& backend, const std::vector<Peak>& peaks);
+
+/// Its run copies as many bytes as the larger of x and y has. It computes nothing, so there is nothing of it
+/// to be judged.
+[[nodiscard]] std::unique_ptr<Backend> memcpy_backend();
+
+/// Bytes that one run copies for the case.
+[[nodiscard]] std::int64_t memcpy_bytes(const Case& test_case);
 
 }  // namespace qconform::bench

@@ -18,12 +18,21 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/sandbox/worker_process.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/base/error.h"
-#include "harness/base/forked_process.h"
+#include "harness/base/process.h"
 #include "harness/core/backend.h"
 
+// Chooses the processors that a process runs on, and pins it to them.
+
 namespace qconform::bench {
+
+/// `threads` processors of those that this process may use, the last ones: the first serve more interrupts.
+/// Errors: fewer than that.
+[[nodiscard]] Result<std::vector<int>> choose_cpus(int threads);
+
+/// Pins the calling process to `cpus`, which choose_cpus() gave; empty: leaves it as it is.
+void pin(const std::vector<int>& cpus);
 
 /// A block that grows and never moves, shared with the processes forked after it was made.
 class SharedBlock {

@@ -1,4 +1,4 @@
-#include "harness/bench/peaks.h"
+#include "harness/bench/bench.h"
 
 #include <sched.h>
 
@@ -8,15 +8,15 @@
 #include <cstring>
 #include <string_view>
 
-#include "harness/base/aligned_bytes.h"
-#include "harness/bench/pinning.h"
+#include "harness/base/bytes.h"
+#include "harness/bench/participant.h"
 #include "harness/core/version.h"
 #include "harness/model/operator.h"
 #include "reference/kernels/kernels.h"
 #include "reference/kernels/micro_kernels.h"
 
 #if defined(__x86_64__)
-#include "reference/kernels/cpu.h"
+#include "reference/kernels/kernels.h"
 #include "reference/kernels/peak_loop.h"
 #endif
 

@@ -20,9 +20,9 @@
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
-#include "harness/base/aligned_bytes.h"
-#include "harness/bench/pinning.h"
-#include "harness/bench/statistics.h"
+#include "harness/base/bytes.h"
+#include "harness/bench/participant.h"
+#include "harness/bench/result.h"
 #include "harness/engine/run_suites.h"
 #include "harness/suites/select.h"
 

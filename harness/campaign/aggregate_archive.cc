@@ -1,11 +1,10 @@
-#include "harness/campaign/aggregate_archive.h"
+#include "harness/campaign/campaign_aggregate.h"
 
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "harness/campaign/timeline.h"
-#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/forms/archive/report_archive.h"
 
 namespace qconform::campaign {

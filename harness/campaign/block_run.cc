@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 #include "harness/diagnose/explain/candidates.h"
-#include "harness/diagnose/explain/explanation.h"
+#include "harness/diagnose/explain/explain.h"
 #include "harness/engine/run_suites.h"
 #include "harness/suites/fuzz_within.h"
 #include "harness/suites/select.h"

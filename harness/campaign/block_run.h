@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/campaign/blocks.h"
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/campaign_aggregate.h"
 #include "harness/core/backend.h"
 #include "harness/core/suite.h"
 #include "harness/engine/findings.h"
-#include "harness/model/defects/observation.h"
+#include "harness/model/defects/diagnosed_case.h"
 
 namespace qconform::campaign {
 

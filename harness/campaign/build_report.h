@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "harness/base/error.h"
-#include "harness/base/forked_process.h"
-#include "harness/base/pipe.h"
+#include "harness/base/process.h"
 #include "harness/campaign/campaign_aggregate.h"
 #include "harness/campaign/identity.h"
 #include "harness/core/backend.h"

@@ -1,11 +1,168 @@
 #include "harness/campaign/campaign_aggregate.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
 #include <tuple>
+#include <utility>
 
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 
 namespace qconform::campaign {
+namespace {
+
+std::uint64_t hash_of(std::uint64_t index) {
+  Digest digest;
+  digest.add(index);
+  return digest.value();
+}
+
+using Hashed = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // hash, index
+
+// Those with the smallest hashes.
+void keep(Hashed& cases, std::size_t most, std::set<std::uint64_t>& kept) {
+  std::sort(cases.begin(), cases.end());
+  for (std::size_t i = 0; i < std::min(most, cases.size()); ++i) kept.insert(cases[i].second);
+}
+
+}  // namespace
+
+std::vector<FailureKey> CaseRow::failures() const {
+  std::vector<FailureKey> failures;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    const OfBackend& of = backends[i];
+    if (is_failure(of.verdict)) failures.push_back({i, op_type, of.symptom, of.waiver});
+  }
+  return failures;
+}
+
+void CaseRows::note_first(const FailureKey& failure, std::uint64_t index) {
+  const auto at = firsts_.try_emplace(failure, index).first;
+  at->second = std::min(at->second, index);
+}
+
+void CaseRows::add(std::map<std::uint64_t, CaseRow> rows) {
+  for (const auto& [index, row] : rows) {
+    const auto failures = row.failures();
+    failing_ += failures.empty() ? 0 : 1;
+    for (const FailureKey& failure : failures) note_first(failure, index);
+  }
+  rows_.merge(std::move(rows));
+  bound();
+}
+
+void CaseRows::add(const CaseRows& other) {
+  rows_.insert(other.rows_.begin(), other.rows_.end());
+  for (const auto& [failure, index] : other.firsts_) note_first(failure, index);
+  failing_ += other.failing_;
+  bound();
+}
+
+void CaseRows::bound() {
+  std::map<FailureKey, Hashed> failing;
+  std::map<std::string, Hashed> passing;  // by operator
+  for (const auto& [index, row] : rows_) {
+    const auto failures = row.failures();
+    for (const FailureKey& failure : failures) failing[failure].emplace_back(hash_of(index), index);
+    if (failures.empty()) passing[row.op_type].emplace_back(hash_of(index), index);
+  }
+  std::set<std::uint64_t> kept;
+  for (auto& [failure, cases] : failing) keep(cases, kFailing, kept);
+  for (auto& [op_type, cases] : passing) keep(cases, kPassing, kept);
+  std::erase_if(rows_, [&](const auto& entry) { return kept.count(entry.first) == 0; });
+}
+
+CaseRows CaseRows::of(std::map<std::uint64_t, CaseRow> rows, Firsts firsts, std::uint64_t failing) {
+  CaseRows result;
+  result.rows_ = std::move(rows);
+  result.firsts_ = std::move(firsts);
+  result.failing_ = failing;
+  return result;
+}
+
+void Sample::add(std::uint64_t hash, const diagnose::FeatureSet& features) {
+  const auto place = std::lower_bound(entries_.begin(), entries_.end(), hash,
+                                      [](const Entry& entry, std::uint64_t value) { return entry.first < value; });
+  if (place != entries_.end() && place->first == hash) return;
+  if (entries_.size() == most_ && place == entries_.end()) return;
+  entries_.insert(place, {hash, features});
+  if (entries_.size() > most_) entries_.pop_back();
+}
+
+void Sample::add(const Sample& other) {
+  for (const auto& [hash, features] : other.entries_) add(hash, features);
+}
+
+std::vector<diagnose::FeatureSet> Sample::features() const {
+  std::vector<diagnose::FeatureSet> all;
+  for (const auto& [hash, features] : entries_) all.push_back(features);
+  return all;
+}
+
+namespace {
+
+using Group = CampaignTimeline::Group;
+using Reached = CampaignTimeline::Reached;
+
+// Adds up ascending groups that lie in one of that width.
+std::vector<Group> widened(const std::vector<Group>& groups, std::uint64_t group_blocks) {
+  std::vector<Group> result;
+  for (const Group& group : groups) {
+    const std::uint64_t first = group.first / group_blocks * group_blocks;
+    if (result.empty() || result.back().first != first) result.emplace_back().first = first;
+    result.back().cases += group.cases;
+    result.back().failures += group.failures;
+    result.back().seconds += group.seconds;
+  }
+  return result;
+}
+
+void merge_groups(const CampaignTimeline& from, CampaignTimeline& into) {
+  into.group_blocks = std::max(from.group_blocks, into.group_blocks);
+  std::vector<Group> all;
+  std::merge(into.groups.begin(), into.groups.end(), from.groups.begin(), from.groups.end(), std::back_inserter(all),
+             [](const Group& a, const Group& b) { return a.first < b.first; });
+  into.groups = widened(all, into.group_blocks);
+  while (into.groups.size() > kMostGroups) {
+    into.group_blocks *= 2;
+    into.groups = widened(into.groups, into.group_blocks);
+  }
+}
+
+// By first case, then in the order of their list.
+void sort(std::vector<Reached>& corner_cases) {
+  std::sort(corner_cases.begin(), corner_cases.end(), [](const Reached& a, const Reached& b) {
+    if (a.first_case != b.first_case) return a.first_case < b.first_case;
+    return corner_case_with_id(a.corner_case)->corner_case < corner_case_with_id(b.corner_case)->corner_case;
+  });
+}
+
+}  // namespace
+
+CampaignTimeline timeline_of_block(const Group& found, const FirstCases& reached) {
+  CampaignTimeline timeline;
+  timeline.groups = {found};
+  for (const auto& [corner_case, first] : reached)
+    timeline.corner_cases.push_back({std::string(info_of(corner_case).id), first});
+  sort(timeline.corner_cases);
+  return timeline;
+}
+
+void merge(const CampaignTimeline& from, CampaignTimeline& into) {
+  merge_groups(from, into);
+  for (const Reached& reached : from.corner_cases) {
+    const auto known = std::find_if(into.corner_cases.begin(), into.corner_cases.end(),
+                                    [&](const Reached& other) { return other.corner_case == reached.corner_case; });
+    if (known == into.corner_cases.end()) {
+      into.corner_cases.push_back(reached);
+    } else {
+      known->first_case = std::min(known->first_case, reached.first_case);
+    }
+  }
+  sort(into.corner_cases);
+}
+
 namespace {
 
 constexpr std::size_t kReasons = 64;
@@ -147,6 +304,44 @@ std::uint64_t CampaignAggregate::unwaived() const {
   for (const BackendResult& backend : backends) {
     for (const auto& [op_type, result] : backend.operators) sum += result.failing() - result.waived_failing();
   }
+  return sum;
+}
+
+bool Span::is_valid() const {
+  if (!is_whole()) return blocks == 1 && cases > 0 && cases < kBlockCases;
+  return std::has_single_bit(blocks) && first % blocks == 0 &&
+         first <= std::numeric_limits<std::uint64_t>::max() / kBlockCases - blocks;
+}
+
+bool Span::holds(const Span& other) const {
+  if (!is_whole()) return first == other.first && other.blocks == 1 && other.cases <= cases;
+  return first <= other.first && other.first - first < blocks && other.blocks <= blocks;
+}
+
+// Joins the new span with its neighbour, that one with its own, and so on.
+bool Blocks::insert(const Span& span, CampaignAggregate aggregate) {
+  if (!spans_.insert(span, std::move(aggregate))) return false;
+  if (!span.is_whole()) return true;
+  auto& whole = spans_.whole();
+  for (auto at = whole.find(span.first);;) {
+    Span joined = at->second.first;
+    const std::uint64_t size = joined.blocks;
+    const bool is_left = joined.first % (2 * size) == 0;
+    const auto left = is_left ? at : whole.find(joined.first - size);
+    const auto right = is_left ? whole.find(joined.first + size) : at;
+    if (left == whole.end() || right == whole.end()) return true;
+    if (left->second.first.blocks != size || right->second.first.blocks != size) return true;
+    left->second.second.add(right->second.second);
+    left->second.first.blocks = 2 * size;
+    whole.erase(right);
+    at = left;
+  }
+}
+
+CampaignAggregate Blocks::total() const {
+  CampaignAggregate sum;
+  for (const auto& [first, entry] : spans_.whole()) sum.add(entry.second);
+  for (const auto& [block, entry] : spans_.parts()) sum.add(entry.second);
   return sum;
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform::campaign {

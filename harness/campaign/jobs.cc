@@ -1,4 +1,4 @@
-#include "harness/campaign/jobs.h"
+#include "harness/campaign/driver.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -16,13 +16,12 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/digest.h"
-#include "harness/base/machine_failure.h"
-#include "harness/base/pipe.h"
-#include "harness/base/process_tree.h"
-#include "harness/campaign/aggregate_archive.h"
+#include "harness/base/bytes.h"
+#include "harness/base/error.h"
+#include "harness/base/process.h"
+#include "harness/campaign/campaign_aggregate.h"
 #include "harness/core/fields.h"
-#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/archive.h"
 
 namespace qconform::campaign {
 namespace {

@@ -15,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "harness/base/digest.h"
-#include "harness/base/machine_failure.h"
+#include "harness/base/bytes.h"
+#include "harness/base/error.h"
 
 namespace qconform::campaign {
 namespace {

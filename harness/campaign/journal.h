@@ -7,13 +7,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/base/error.h"
-#include "harness/campaign/blocks.h"
+#include "harness/campaign/build_report.h"
+#include "harness/campaign/campaign_aggregate.h"
+#include "harness/campaign/identity.h"
 
 namespace qconform::campaign {
 
@@ -111,5 +114,77 @@ class JournalWriter {
   int file_ = -1;
   std::uint64_t size_ = 0;
 };
+
+// The state of a campaign as its journal holds it: read on --resume, updated while the campaign runs.
+
+[[nodiscard]] Record run_record(const std::string& id, const CampaignRun& run);
+[[nodiscard]] Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record);
+[[nodiscard]] Record progress_record(const ProgressPoint& progress);
+[[nodiscard]] Result<ProgressPoint> decode_progress(const Record& record);
+
+class JournalStore {
+ public:
+  /// The journal keeps this many points of progress at most; beyond that it drops every other one.
+  static constexpr std::size_t kMostProgress = 480;
+  /// Bytes that a journal may grow by before it is written anew with neighbouring blocks put together.
+  static constexpr std::uint64_t kGrowth = std::uint64_t{16} << 20;
+
+  enum class Take : std::uint8_t { anew, resume, repair };
+
+  /// Locks the folder's journal and reads it, unless `take` is anew. Adds messages for the user to `remarks`.
+  [[nodiscard]] Result<void> open(const std::filesystem::path& folder, Take take, std::vector<std::string>& remarks);
+  /// Whether the journal holds a campaign to resume.
+  [[nodiscard]] bool has_campaign() const { return identity_.has_value(); }
+  [[nodiscard]] const Identity& identity() const { return *identity_; }
+  /// Starts a new campaign, and keeps an old journal as campaign.journal.previous, or, where that is there, as
+  /// campaign.journal.previous-2 and so on.
+  [[nodiscard]] Result<void> begin(const Identity& identity, std::vector<std::string>& remarks);
+
+  /// A record of a block; made durable by commit(). The error is of one that cannot be read.
+  [[nodiscard]] Result<void> add(Record record);
+  void note_run(const std::string& id, const CampaignRun& run);
+  void note_progress(const ProgressPoint& progress);
+  /// Makes what was added durable. If the folder or the journal was removed meanwhile, makes both anew with all that is
+  /// known, and says so in `remark`. Errors: another file stands in its place; it cannot be written.
+  [[nodiscard]] Result<void> commit(std::string& remark);
+  /// Closes the file in a forked child, which must not hold the lock on.
+  void close() { journal_.close(); }
+
+  [[nodiscard]] const Blocks& blocks() const { return blocks_; }
+  [[nodiscard]] const std::vector<ProgressPoint>& progress() const { return progress_; }
+  /// Seconds of all runs noted but the one of that id.
+  [[nodiscard]] double seconds_before(const std::string& id) const;
+  [[nodiscard]] CampaignResult result() const;
+
+ private:
+  [[nodiscard]] Result<void> read(std::vector<std::string>& remarks, bool repair);
+  [[nodiscard]] Result<void> take(Record record);
+  [[nodiscard]] Result<void> compact();
+  [[nodiscard]] Result<void> commit_once(std::string& remark);
+  [[nodiscard]] Result<void> write_again();
+
+  std::filesystem::path path_;
+  JournalWriter journal_;
+  std::uint64_t size_compact_ = 0;
+  std::optional<Identity> identity_;
+  Blocks blocks_;
+  std::map<std::string, CampaignRun> runs_;  ///< by id
+  std::vector<ProgressPoint> progress_;
+  std::vector<Record> pending_;
+};
+
+// Merges the journals of one campaign, from many machines. A block counts once, however many of them hold it, so the
+// order and the repetition of journals make no difference.
+
+struct Merged {
+  CampaignSnapshot snapshot;         ///< snapshot of the whole campaign
+  std::vector<std::string> remarks;  ///< for the user: tails that were cut short
+};
+
+/// Reads the journals and writes one, in place of `out`. Memory: an aggregate for each digit of the number of blocks,
+/// and some dozen bytes for each span, whatever the journals take. Errors: journals of different campaigns, campaigns
+/// that coverage guides, and damage but for a tail that was cut short.
+[[nodiscard]] Result<Merged> merge(const std::vector<std::filesystem::path>& journals,
+                                   const std::filesystem::path& out);
 
 }  // namespace qconform::campaign

@@ -11,11 +11,11 @@
 #include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/forms/defects/stated_defects.h"
+#include "harness/forms/defects/defect_files.h"
 #include "harness/forms/json/profile_file.h"
-#include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
-#include "harness/suites/sweep/array_cache.h"
+#include "harness/suites/stored_cases.h"
+#include "harness/suites/sweep/covering_array.h"
 
 namespace qconform::cli {
 

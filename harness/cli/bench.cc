@@ -7,8 +7,7 @@
 
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
-#include "harness/bench/peaks.h"
-#include "harness/bench/pinning.h"
+#include "harness/bench/participant.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"

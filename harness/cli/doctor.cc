@@ -8,11 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/backends/bochs.h"
-#include "harness/backends/emulator.h"
+#include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
 #include "harness/backends/sandbox/sandbox.h"
-#include "harness/backends/self_check.h"
+#include "harness/backends/worker_command.h"
 #include "harness/cli/command.h"
 #include "harness/engine/environment.h"
 #include "reports/render/viewer.h"

@@ -1,7 +1,5 @@
-#include "harness/diagnose/explain/explain.h"
-#include "harness/diagnose/explain/base_arithmetic.h"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
@@ -13,15 +11,21 @@
 #include "harness/base/text.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/diagnose/explain/explain.h"
+#include "harness/diagnose/explain/probes.h"
+#include "harness/engine/case_files.h"
 #include "harness/engine/environment.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/shrink/shrink.h"
-#include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/defects/defect_files.h"
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/mutate/case_mutator.h"
+#include "harness/model/text.h"
 #include "reports/issue/page.h"
-#include "reports/render/explanation.h"
+#include "reports/render/single_case.h"
+#include "reports/render/terminal.h"
 
 namespace qconform::cli {
 namespace {
@@ -170,6 +174,149 @@ void add_explain(CLI::App& app, Action& action) {
                  "as a program that needs the library alone, releases, what avoids it")
       ->excludes(json);
   when_chosen(*command, action, std::move(options), &run_explain);
+}
+
+namespace {
+
+struct ShrinkOptions {
+  std::string file;
+  std::string backend;
+  std::string out;
+  PolicyOptions policy;
+  std::vector<std::string> defects;
+  SandboxOptions sandbox;
+  shrink::Limits limits;
+  bool json = false;
+};
+
+// Seconds that the backend may take while the cause is looked for, before anything is made smaller.
+constexpr double kExplanationSeconds = 1.5;
+
+// Beside the case: F1.json gives F1.shrunk.json, the folder F1/ too.
+std::filesystem::path default_output(const std::string& file) {
+  std::filesystem::path path(file);
+  if (!path.has_filename()) path = path.parent_path();
+  return path.replace_extension("shrunk.json");
+}
+
+std::string size_text(const Case& test_case) {
+  const Classification classification = classify(test_case);
+  const std::string shapes = summary_of(test_case);
+  if (!classification.lowered) return shapes;
+  const auto elements = static_cast<std::uint64_t>(elements_of(classification.lowered->output_shape()));
+  return shapes + "; " + report::plural(elements, "output element");
+}
+
+std::string ending_text(const shrink::Result& result, const shrink::Limits& limits) {
+  switch (result.ending) {
+    case shrink::Ending::minimal: return "minimal: no single step makes it smaller";
+    case shrink::Ending::runs: return fmt::format("ended by --max-runs {}", limits.runs);
+    case shrink::Ending::seconds: return fmt::format("ended by --max-seconds {}", limits.seconds);
+    case shrink::Ending::does_not_fail: return "the case does not fail";
+    case shrink::Ending::not_reproduced: break;
+  }
+  return "the failure comes and goes: the case is kept as it is";
+}
+
+std::string steps_text(const shrink::Result& result) {
+  std::string text;
+  for (const auto& [name, count] : result.reduced) {
+    text += (text.empty() ? "" : ", ") + name + (count == 1 ? "" : fmt::format(" x{}", count));
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+void print_result(const Case& original, const shrink::Result& result, const ShrinkOptions& options,
+                  const std::string& out, const std::string& replay) {
+  const report::Painter paint = painter();
+  const auto line = [](const char* label, const std::string& value) { say("  {:<9} {}\n", label, value); };
+  say("{}   {} at opset {} on {}\n", shown(original.id), shown(original.op_types()), original.node().opset_version,
+      backend::short_name(options.backend));
+  line("before", shown(size_text(original)));
+  line("after", shown(size_text(result.smallest)));
+  line("reduced", steps_text(result));
+  line("search", fmt::format("{}, {}; {}", report::plural(result.runs, "run"),
+                             report::duration("shrinking", result.seconds), ending_text(result, options.limits)));
+  line("verdict", painted(result.verdict, paint));
+  if (result.verdict.worst) line("worst", report::element_text(*result.verdict.worst));
+  if (!out.empty()) line("written", out);
+  line("replay", replay);
+}
+
+// Returns the test for the cause of the failure, where that is known: a smaller case must have it too.
+shrink::HasCause cause_to_hold(const Case& original, const shrink::Runner& run, const Policy& policy) {
+  const auto observation = diagnose::Observation::of(original, run, policy);
+  if (observation == nullptr || !observation->is_failure()) return {};
+  const diagnose::ExplainOptions limits{.learning_work = 0, .seconds = kExplanationSeconds};
+  return diagnose::same_cause(diagnose::explain(observation->copy(), run, policy, limits), *observation, policy);
+}
+
+shrink::Result shrunk_on(Backend& backend, const Case& original, const Policy& policy, const ShrinkOptions& options) {
+  ProgressLine line;
+  const shrink::Runner run = with_progress(shrink::in_process(backend), line, [&](std::uint64_t runs) {
+    return fmt::format("shrink: {} of at most {} runs, {}", report::with_thousands(runs),
+                       report::with_thousands(options.limits.runs), line.times_within(options.limits.seconds));
+  });
+  const shrink::HasCause cause = cause_to_hold(original, shrink::in_process(backend), policy);
+  return shrink::shrink(original, run, policy, options.limits, std::nullopt, cause);
+}
+
+// A case that does not fail is not an error: there is nothing to shrink.
+int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
+  if (options.json) {
+    write_document_text(report::to_json(result, result.smallest, "", ""));
+  } else {
+    say("{} does not fail on {}: {}; nothing to shrink\n", shown(result.smallest.id),
+        backend::short_name(options.backend), painted(result.verdict, painter()));
+  }
+  return kConforms;
+}
+
+Result<int> run_shrink(const ShrinkOptions& options) {
+  QCONFORM_TRY(use_defects(options.defects));
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
+  QCONFORM_ASSIGN(const auto original, load_operand(options.file));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
+  const shrink::Result result = shrunk_on(*backend, original, policy, options);
+  if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);
+  const std::filesystem::path out =
+      options.out.empty() ? default_output(options.file) : std::filesystem::path(options.out);
+  QCONFORM_TRY(
+      in_context("--out", write_case(result.smallest, case_form_of(out), out, AnswerGiven::if_determined, policy)));
+  const std::string replay = replay_line(out, options.backend, policy);
+  if (options.json) {
+    write_document_text(report::to_json(result, original, out.string(), replay));
+  } else {
+    print_result(original, result, options, out.string(), replay);
+  }
+  return kDoesNotConform;
+}
+
+}  // namespace
+
+void add_shrink(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ShrinkOptions>();
+  CLI::App* command =
+      app.add_subcommand("shrink", "Shrink a failing case to the smallest one that fails in the same way");
+  command->footer(
+      "example: qconform shrink build/reports/run/F1.original.json --backend avx2 -o smallest.json\n"
+      "Exit code: 0 the case does not fail, so nothing is written; 1 it fails, and the smallest case found is written; "
+      "2 wrong use or a file that cannot be read or written.");
+  add_case_operand(*command, options->file);
+  command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
+  command->add_option("-o,--out", options->out,
+                      "Where to write the result: FILE.json, FILE.onnx, or a backend-test folder "
+                      "(default: beside the case, with the ending .shrunk.json)");
+  add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
+  add_sandbox_options(*command, options->sandbox);
+  command->add_option("--max-runs", options->limits.runs, "Most runs of the backend")->capture_default_str();
+  command->add_option("--max-seconds", options->limits.seconds, "Most seconds")
+      ->check(at_least(0))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print the result as JSON");
+  when_chosen(*command, action, std::move(options), &run_shrink);
 }
 
 }  // namespace qconform::cli

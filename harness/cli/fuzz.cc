@@ -3,10 +3,8 @@
 #include <memory>
 
 #include "harness/campaign/guided/guided_driver.h"
-#include "harness/cli/campaign_report.h"
 #include "harness/cli/command.h"
 #include "harness/cli/fuzz_plan.h"
-#include "harness/cli/interruption.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/core/version.h"

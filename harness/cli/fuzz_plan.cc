@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "harness/backends/select.h"
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 #include "harness/base/file.h"
 #include "harness/cli/arguments.h"
 #include "harness/core/version.h"

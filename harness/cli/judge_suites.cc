@@ -6,29 +6,70 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
-#include "harness/cli/interruption.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
-#include "harness/cli/rewritings.h"
-#include "harness/cli/shown_diagnosis.h"
-#include "harness/diagnose/audit/power.h"
+#include "harness/core/backend.h"
+#include "harness/diagnose/audit/audit.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/contracts.h"
 #include "harness/engine/cover.h"
-#include "harness/engine/element_map.h"
+#include "harness/engine/findings.h"
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/shrink.h"
-#include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
-#include "harness/suites/sweep/array_cache.h"
+#include "harness/suites/stored_cases.h"
+#include "harness/suites/sweep/covering_array.h"
+
+// A diagnoser that says on the progress line which failure is being explained: that takes longer than many cases.
 
 namespace qconform::cli {
+
+class ShownDiagnosis final : public Diagnoser {
+ public:
+  /// All of them outlive it.
+  ShownDiagnosis(Diagnoser& diagnoser, const std::vector<std::unique_ptr<Backend>>& backends, ProgressLine& line)
+      : diagnoser_(diagnoser), backends_(backends), line_(line) {}
+
+  void passed(std::size_t backend, const Case& test_case, const Expected& expected) override {
+    diagnoser_.passed(backend, test_case, expected);
+  }
+  [[nodiscard]] std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
+                                   const Outcome& outcome, const Verdict& verdict) override {
+    show([&] { return fmt::format("explaining why {} fails {}", name(backend), test_case.id); });
+    return diagnoser_.failed(backend, test_case, expected, outcome, verdict);
+  }
+  [[nodiscard]] std::string settled(std::size_t backend, const std::string& op_type,
+                                    const std::string& signature) override {
+    show([&] { return fmt::format("sorting failures of {} on {} by cause", name(backend), op_type); });
+    return diagnoser_.settled(backend, op_type, signature);
+  }
+  [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
+                                                   const std::string& signature) const override {
+    return diagnoser_.diagnosis(backend, op_type, signature);
+  }
+
+ private:
+  [[nodiscard]] const std::string& name(std::size_t backend) const { return backends_[backend]->info().name; }
+
+  template <typename Text>
+  void show(Text text) {
+    line_.update([&] { return fmt::format("{}, {}", text(), line_.times(0, std::nullopt)); });
+  }
+
+  Diagnoser& diagnoser_;
+  const std::vector<std::unique_ptr<Backend>>& backends_;
+  ProgressLine& line_;
+};
+
 namespace {
 
 constexpr std::string_view kWithin = "within";

@@ -13,8 +13,8 @@
 #include "harness/base/error.h"
 #include "harness/cli/arguments.h"
 #include "harness/report/report.h"
-#include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
+#include "harness/suites/stored_cases.h"
 
 namespace qconform::cli {
 

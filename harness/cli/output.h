@@ -13,7 +13,7 @@
 
 #include "harness/base/error.h"
 #include "harness/engine/run_suites.h"
-#include "reports/render/run_tables.h"
+#include "reports/render/terminal.h"
 
 namespace qconform::cli {
 

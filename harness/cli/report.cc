@@ -1,12 +1,17 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <set>
 
+#include "harness/backends/select.h"
 #include "harness/base/file.h"
+#include "harness/campaign/journal.h"
+#include "harness/cli/arguments.h"
+#include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "reports/gate/gate.h"
-#include "reports/read/read_report.h"
 #include "reports/render/forms.h"
 #include "reports/render/terminal.h"
 
@@ -181,6 +186,211 @@ void add_report_markdown(CLI::App& app, Action& action) {
       ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
       ->capture_default_str();
   when_chosen(*command, action, std::move(options), &run_markdown);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MergeOptions {
+  std::vector<std::string> inputs;
+  std::string out;
+  SandboxOptions workers;  ///< only what is this machine's own affair
+  bool explain = true;
+  bool shrink = true;
+  ReportForms forms;
+};
+
+// Finds the journal in a folder, or beside a report; any other input is the journal itself.
+Result<fs::path> journal_of(const std::string& input) {
+  const fs::path path(input);
+  std::error_code error;
+  if (!fs::exists(path, error)) return fail(input, "there is no such file or folder");
+  fs::path journal = path;
+  if (fs::is_directory(path, error)) journal = path / campaign::kJournalName;
+  if (path.extension() == ".json") journal = path.parent_path() / campaign::kJournalName;
+  if (fs::exists(journal, error)) return journal;
+  return fail(input, fmt::format("has no {}: merging reads the journals of campaigns (qconform fuzz --out), which hold "
+                                 "what their reports are made of",
+                                 campaign::kJournalName));
+}
+
+Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
+  std::set<fs::path> journals;
+  for (const std::string& input : options.inputs) {
+    QCONFORM_ASSIGN(auto journal, journal_of(input));
+    journals.insert(fs::weakly_canonical(journal));
+  }
+  return std::vector<fs::path>(journals.begin(), journals.end());
+}
+
+Result<int> build_report(const MergeOptions& options, const campaign::CampaignSnapshot& merged) {
+  const campaign::Identity& identity = merged.identity;
+  QCONFORM_TRY(use_defects(identity.defects));
+  QCONFORM_ASSIGN(const auto policy, chosen_policy({identity.profile, identity.overflow}));
+  SandboxOptions workers = sandbox_from(identity.sandbox);
+  workers.arm64_program = options.workers.arm64_program;
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(workers));
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({identity.waivers, ""}, ""));
+  auto backends = backend::select_all(identity.backends, arithmetic_of(policy.profile), sandbox);
+  if (!backends) {
+    Error error = backends.error();
+    error.message +=
+        "; merging explains and shrinks findings with the backends of the campaign: merge on a machine that has them";
+    return tl::unexpected(error);
+  }
+  ProgressLine line;
+  const campaign::ReportOptions report_options{
+      .judge = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
+      .case_at = merged.case_at,
+      .draft = nullptr,
+      .shrink = options.shrink,
+      .suite = identity.suite_name(),
+      .progress = told_on(line)};
+  Report report = campaign_report(merged, *backends, report_options);
+  line.clear();
+  return deliver_campaign(options.out, policy, options.forms, report);
+}
+
+Result<int> merge(const MergeOptions& options) {
+  QCONFORM_TRY(check_forms(options.forms));
+  QCONFORM_ASSIGN(const auto journals, journals_of(options));
+  const fs::path out(options.out);
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
+  QCONFORM_ASSIGN(auto merged, campaign::merge(journals, out / campaign::kJournalName));
+  for (const std::string& remark : merged.remarks) say(stderr, "qconform: {}\n", shown(remark));
+  return build_report(options, merged.snapshot);
+}
+
+}  // namespace
+
+void add_report_merge(CLI::App& app, Action& action) {
+  auto options = std::make_shared<MergeOptions>();
+  CLI::App* command = app.add_subcommand("merge", "Put the shards of a campaign together");
+  command->footer(
+      "example: qconform report merge shards/* -o merged\n"
+      "Reads the journals of `qconform fuzz --shard I/N --out DIR`. Order and repetition make no difference, and\n"
+      "a merged folder can be merged again.\n"
+      "Exit code: 0 every backend conforms, waived findings aside, 1 one does not, 2 wrong use, or shards that do not\n"
+      "belong to one campaign. Shards must agree in --isolation, --timeout, --memory-limit, --guard and\n"
+      "--threads-check; merging confirms and shrinks findings under the same options.");
+  command->add_option("inputs", options->inputs, "Folders of campaigns, their reports or their journals")->required();
+  command->add_option("-o,--out", options->out, "Folder for the journal, the report and the cases of its findings")
+      ->required();
+  add_arm64_option(*command, options->workers);
+  command->add_flag("--no-explain{false}", options->explain,
+                    "Group failures by symptom, without looking for the defects behind them");
+  command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
+  add_form_options(*command, options->forms);
+  when_chosen(*command, action, std::move(options), &merge);
+}
+
+namespace {
+
+struct GateOptions {
+  std::string baseline;
+  std::string report;
+  std::string waivers;
+  std::string bench_baseline;
+  std::string bench;
+  double slower = 5;
+  std::string junit;
+  std::string markdown;
+  std::string html;
+  std::size_t limit = report::kCommentBytes;
+  bool json = false;
+};
+
+Result<void> add_speed(const GateOptions& options, gate::GateResult& comparison) {
+  if (options.bench.empty()) return {};
+  QCONFORM_ASSIGN(const auto before, in_context("--bench-baseline", gate::load_speeds(options.bench_baseline)));
+  QCONFORM_ASSIGN(const auto now, in_context("--bench", gate::load_speeds(options.bench)));
+  QCONFORM_ASSIGN(auto changes, gate::compare_speed(before, now, options.slower / 100));
+  for (gate::Change& change : changes) comparison.changes.push_back(std::move(change));
+  std::stable_sort(comparison.changes.begin(), comparison.changes.end(),
+                   [](const gate::Change& a, const gate::Change& b) { return a.effect < b.effect; });
+  return {};
+}
+
+// Writes the forms that were asked for and says where they are.
+Result<void> write_forms(const GateOptions& options, const gate::GateResult& comparison) {
+  const auto write = [&](const char* form, const std::string& file, const std::string& text) -> Result<void> {
+    if (file.empty()) return {};
+    QCONFORM_TRY(write_file(file, text));
+    say(stderr, "{} {}\n", form, file);
+    return {};
+  };
+  QCONFORM_TRY(write("junit", options.junit, gate::to_junit(comparison)));
+  QCONFORM_TRY(write("markdown", options.markdown, gate::to_markdown(comparison, options.limit)));
+  if (options.html.empty()) return {};
+  QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostPageBytes));
+  QCONFORM_ASSIGN(const auto bench,
+                  options.bench.empty() ? Result<std::string>() : read_file(options.bench, kMostPageBytes));
+  QCONFORM_ASSIGN(
+      const auto page,
+      in_context("--html",
+                 report::to_html({.report = report, .bench = bench, .comparison = gate::to_json(comparison)})));
+  return write("page", options.html, page);
+}
+
+Result<int> run_gate(const GateOptions& options) {
+  ReportForms forms;
+  forms.html = options.html;
+  QCONFORM_TRY(check_forms(forms));
+  gate::Side baseline{.file = options.baseline, .report = {}};
+  gate::Side current{.file = options.report, .report = {}};
+  QCONFORM_ASSIGN(baseline.report, in_context("--baseline", report::load_report(baseline.file)));
+  QCONFORM_ASSIGN(current.report, report::load_report(current.file));
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({.file = options.waivers, .draft = {}}, ""));
+  QCONFORM_ASSIGN(auto comparison,
+                  gate::compare(std::move(baseline), std::move(current), waivers ? &*waivers : nullptr));
+  QCONFORM_TRY(add_speed(options, comparison));
+  if (options.json) {
+    write_document_text(gate::to_json(comparison));
+  } else {
+    say("{}", gate::to_text(comparison, painter()));
+  }
+  QCONFORM_TRY(write_forms(options, comparison));
+  return comparison.passes() ? kConforms : kDoesNotConform;
+}
+
+}  // namespace
+
+void add_gate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<GateOptions>();
+  CLI::App* command = app.add_subcommand("gate", "Compare a report with a baseline: what got worse");
+  command->footer(
+      "example: qconform gate --baseline baseline.json build/reports/run/report.json --markdown summary.md\n"
+      "A new finding, a wider one and fewer tests are worse: docs/gate.md.\n"
+      "Exit code: 0 nothing got worse, 1 something did, or a waiver expired, 2 wrong use, a file that cannot be read, "
+      "or reports that cannot be compared.");
+  command->add_option("--baseline", options->baseline, "report.json to compare with")->required();
+  command->add_option("REPORT", options->report, "report.json of the change")->required();
+  command->add_option("--waivers", options->waivers,
+                      "File of known discrepancies that do not count, or none (default: the waivers of the run; "
+                      "docs/formats.md)");
+  CLI::Option* before = command->add_option("--bench-baseline", options->bench_baseline, "bench.json of the baseline");
+  CLI::Option* now = command->add_option("--bench", options->bench, "bench.json of the change");
+  before->needs(now);
+  now->needs(before);
+  command
+      ->add_option(
+          "--slower", options->slower,
+          "Percent by which a layer, or the mean of all, gets worse if it is that much slower relative to the other "
+          "backends in all but 1 of 1000 bootstrap resamples")
+      ->check(CLI::Range(0.0, 99.0))
+      ->needs(now)
+      ->capture_default_str();
+  command->add_option("--junit", options->junit, "File for JUnit XML");
+  command->add_option("--markdown", options->markdown, "File for Markdown");
+  command->add_option("--html", options->html, "File for the page of the change's report, with what changed");
+  command->add_option("--limit", options->limit, "Most bytes of Markdown")
+      ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print the comparison as JSON");
+  when_chosen(*command, action, std::move(options), &run_gate);
 }
 
 }  // namespace qconform::cli

@@ -1,9 +1,14 @@
 // Writes and prints the report of commands that judge suites, and the cases that a command exports.
 #pragma once
 
+#include <signal.h>
 #include <CLI/CLI.hpp>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,8 +16,11 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/campaign/build_report.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/core/case.h"
+#include "harness/core/profile.h"
 #include "harness/core/suite.h"
 #include "harness/report/report.h"
 
@@ -103,5 +111,65 @@ void add_case_output_options(CLI::App& command, CaseOutput& options);
 
 /// Prints what the source has met and made no case of, with the reasons, a line each.
 void print_left_out(const Suite& source);
+
+// Makes the report and the files of a campaign from its aggregate, for `fuzz` and `report merge`.
+
+/// Makes an empty report of that campaign.
+[[nodiscard]] Report new_campaign_report(const campaign::Identity& identity);
+
+/// Makes a report of the snapshot: what its blocks found, with findings explained and shrunk.
+[[nodiscard]] Report campaign_report(const campaign::CampaignSnapshot& snapshot,
+                                     std::vector<std::unique_ptr<Backend>>& backends,
+                                     const campaign::ReportOptions& options);
+
+/// Writes findings and report.json, and removes what an earlier report of the folder had beyond these.
+[[nodiscard]] Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report);
+
+/// Writes the report as write_campaign_report() does, and prints the summary as deliver() does; returns the exit code.
+[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms,
+                                           Report& report);
+
+/// "pad-raw-zero in QLinearConv 120, crashed in ConvInteger 3": the findings that no waiver covers, the commonest ones,
+/// for a progress line.
+[[nodiscard]] std::string brief_findings(const Report& report);
+
+// Graphs that backends made of those of a run before they computed them: how many units they fused, and into what.
+
+/// The first graphs of a run, as many as are asked about.
+class GraphSample {
+ public:
+  static constexpr std::size_t kMostCases = 500;
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+  /// Cases of one node are left aside.
+  void add(const Case& test_case);
+  [[nodiscard]] const std::vector<Case>& cases() const { return cases_; }
+
+ private:
+  std::vector<Case> cases_;
+  std::size_t bytes_ = 0;
+};
+
+/// Asks each backend, in a process that opens it again, and fills BackendResult::fusion, and Finding::rewritten of
+/// findings on graphs. With `is_expected`, the run was meant for fusion. A backend that does not answer has none.
+void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& policy, Report& report);
+
+// Ctrl-C and its like, while something long runs that has a report to write.
+
+/// While one exists, SIGINT, SIGTERM and SIGHUP end what runs after the cases that are under way, with its report. A
+/// second SIGINT or SIGTERM ends the program at once; a second SIGHUP does not, since a closed terminal may send two.
+/// One at a time.
+class Interruption {
+ public:
+  Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+  ~Interruption();
+
+  [[nodiscard]] static bool happened();
+
+ private:
+  std::array<struct sigaction, 3> before_{};
+};
 
 }  // namespace qconform::cli

@@ -1,4 +1,4 @@
-#include "harness/cli/rewritings.h"
+#include "harness/cli/report_output.h"
 
 #include <algorithm>
 #include <map>
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "harness/backends/select.h"
-#include "harness/base/forked_process.h"
-#include "harness/forms/archive/json_archives.h"
+#include "harness/base/process.h"
+#include "harness/forms/archive/archive.h"
 
 namespace qconform::cli {
 namespace {

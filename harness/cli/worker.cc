@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "harness/backends/fused.h"
-#include "harness/backends/sandbox/guest_host.h"
-#include "harness/backends/sandbox/worker_process.h"
+#include "harness/backends/kinds.h"
+#include "harness/backends/sandbox/sandbox.h"
+#include "harness/backends/sandbox/worker_host.h"
 #include "harness/backends/select.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"

@@ -14,8 +14,8 @@
 
 #include "harness/core/case.h"
 #include "harness/core/fields.h"
-#include "harness/core/outcome.h"
 #include "harness/core/tensor.h"
+#include "harness/core/verdict.h"
 
 namespace qconform {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 
 namespace qconform {
 namespace {

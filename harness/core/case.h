@@ -67,7 +67,7 @@ struct DefectAnswer {
 /// The name of the operator that judges graphs, under which reports count cases of several nodes.
 inline constexpr std::string_view kGraphSubject = "Graph";
 
-/// A small ONNX graph with its tensors, and what is expected of it. harness/graphs/wiring.h says how the names
+/// A small ONNX graph with its tensors, and what is expected of it. harness/graphs/case_graph.h says how the names
 /// of its values must fit together.
 struct Case {
   std::string id;  ///< unique within its source; names files and replay lines

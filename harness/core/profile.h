@@ -22,10 +22,10 @@ namespace qconform {
 
 using TextsByKey = std::map<std::string, std::string>;
 
-/// Ids of the arithmetic choices of all families, each once (harness/model/defects/identify_variants.h).
+/// Ids of the arithmetic choices of all families, each once (harness/model/defects/arithmetic.h).
 [[nodiscard]] std::span<const std::string_view> choice_ids();
 
-/// The arithmetic of one operator. Names are those of harness/model/defects/identify_variants.h.
+/// The arithmetic of one operator. Names are those of harness/model/defects/arithmetic.h.
 struct Pin {
   static constexpr std::array<std::string_view, 3> kTyped{"x", "w", "y"};
 

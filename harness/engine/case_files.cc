@@ -6,16 +6,12 @@
 
 #include "harness/base/file.h"
 #include "harness/base/text.h"
-#include "harness/forms/defects/stated_defects.h"
+#include "harness/forms/defects/defect_files.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/forms/json/json_text.h"
-#include "harness/forms/json/tensor_json.h"
 #include "harness/model/judge/judge.h"
-#include "harness/model/right_values.h"
 #include "harness/model/text.h"
-#include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/node_proto.h"
 
 namespace qconform {
 

@@ -7,9 +7,8 @@
 
 #include "harness/engine/execute.h"
 #include "harness/model/operator.h"
-#include "harness/model/sweep/contract.h"
+#include "harness/model/sweep/model.h"
 #include "harness/suites/fuzz_within.h"
-#include "harness/suites/sweep/sizes.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform {

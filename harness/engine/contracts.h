@@ -11,7 +11,7 @@
 #include "harness/core/backend.h"
 #include "harness/core/suite.h"
 #include "harness/report/report.h"
-#include "harness/suites/sweep/learn_contract.h"
+#include "harness/suites/sweep/suite.h"
 
 namespace qconform {
 

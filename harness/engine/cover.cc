@@ -11,7 +11,7 @@
 #include "harness/engine/execute.h"
 #include "harness/engine/run_suites.h"
 #include "harness/forms/json/case_json.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/mutate/case_mutator.h"
 #include "harness/model/operator.h"
 

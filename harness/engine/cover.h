@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/code_coverage/code_map.h"
+#include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
 #include "harness/core/fields.h"
 #include "harness/core/suite.h"
-#include "harness/report/progress.h"
+#include "harness/report/campaign_result.h"
 #include "harness/report/report.h"
 
 namespace qconform {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/base/machine_failure.h"
+#include "harness/base/error.h"
 #include "harness/model/operator.h"
 
 namespace qconform {

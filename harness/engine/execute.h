@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/aligned_bytes.h"
+#include "harness/base/bytes.h"
 #include "harness/core/backend.h"
-#include "harness/core/outcome.h"
+#include "harness/core/verdict.h"
 
 namespace qconform {
 

@@ -3,17 +3,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "harness/core/backend.h"
 #include "harness/core/case.h"
-#include "harness/core/outcome.h"
+#include "harness/core/element_map.h"
+#include "harness/core/profile.h"
+#include "harness/core/tensor.h"
 #include "harness/core/verdict.h"
 #include "harness/engine/waivers.h"
 #include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/report/report.h"
 
 namespace qconform {
@@ -107,6 +116,81 @@ class Diagnoser {
   /// Returns the diagnosis of the failures with that signature, once they are settled.
   [[nodiscard]] virtual std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                            const std::string& signature) const = 0;
+};
+
+// Element maps of failures: wrong outputs element by element, for the report.
+
+/// How much a map may hold. It leaves out first what lies farthest from the worst element.
+struct ElementMapLimits {
+  std::int64_t output = 4096;  ///< elements of the output
+  std::int64_t input = 8192;   ///< elements of each input
+};
+
+/// Bounds on all maps of a report together; findings that come after these are spent have none.
+struct ElementMapsLimits {
+  ElementMapLimits example;                                  ///< bounds for the shrunk case
+  ElementMapLimits original{.output = 1024, .input = 4096};  ///< bounds for the case as it was met
+  ElementMapLimits further{.output = 4096, .input = 4096};   ///< bounds for the case with the clearest pattern
+  std::int64_t values = 400'000;                             ///< elements in all maps together
+  double seconds = 20;
+};
+
+/// Runs the case on the backend; nullopt unless values are wrong.
+[[nodiscard]] std::optional<ElementMap> element_map_of(const Case& test_case, Backend& backend, const Policy& policy,
+                                                       const ElementMapLimits& limits = {});
+
+/// Gives each finding of wrong values its maps, those that no waiver covers first. Call it when the
+/// examples are final.
+void add_element_maps(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                      const ElementMapsLimits& limits = {});
+
+/// All of a tensor.
+[[nodiscard]] Box whole(const std::vector<std::int64_t>& shape);
+
+/// At most `most` elements around the one at `center`: as much of its plane, the last two dimensions, as
+/// there is room for, then neighbours along the dimensions before, from the innermost.
+[[nodiscard]] Box box_around(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& center,
+                             std::int64_t most);
+
+/// The flat indices of a box's elements, in its order.
+[[nodiscard]] std::vector<std::int64_t> indices_in(const std::vector<std::int64_t>& shape, const Box& box);
+
+/// The box's elements, as text.
+[[nodiscard]] TensorBox cut(std::string name, const Tensor& tensor, const Box& box);
+
+// Keeps the results of single cases, up to a bound.
+
+enum class RowsKept : std::uint8_t { all, failing };
+
+/// Rows of cases in the order of the run. Beyond the bound it drops the latest first, but keeps those that fail on a
+/// backend and the first few of each reason that a backend gives, so that each reason has a case.
+class CaseTable {
+ public:
+  static constexpr std::size_t kMostRows = 20'000;
+  static constexpr std::uint64_t kOfEachReason = 8;  ///< by backend and operator, up to half of the bound
+
+  explicit CaseTable(RowsKept kept, std::size_t most_rows = kMostRows) : kept_(kept), most_rows_(most_rows) {}
+
+  /// `backends`: what the case came to, in the order of the report's backends.
+  void add(const std::string& suite, const Case& test_case, std::vector<CaseResult::OfBackend> backends);
+  /// Renames findings: new ids by old ones.
+  void rename_findings(const std::map<std::string, std::string>& ids);
+  /// In the order of the run.
+  [[nodiscard]] CaseResults take();
+
+ private:
+  RowsKept kept_;
+  std::size_t most_rows_;
+  /// With its position within the run.
+  using Row = std::pair<std::uint64_t, CaseResult>;
+  [[nodiscard]] bool shows_reason(const std::string& op_type, std::span<const CaseResult::OfBackend> backends);
+
+  std::vector<Row> first_to_go_;
+  std::vector<Row> last_to_go_;
+  /// Cases by backend, operator and reason.
+  std::map<std::tuple<std::size_t, std::string, std::string>, std::uint64_t> reasons_;
+  std::uint64_t cases_ = 0;
+  std::uint64_t failing_cases_ = 0;
 };
 
 }  // namespace qconform

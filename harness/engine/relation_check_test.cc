@@ -15,8 +15,8 @@
 #include "harness/model/operator.h"
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/linear/relations.h"
-#include "harness/suites/random.h"
-#include "harness/tests/refusing_backend.h"
+#include "harness/suites/drawn.h"
+#include "harness/tests/stand_ins.h"
 
 namespace qconform {
 namespace {
@@ -305,7 +305,7 @@ TEST(Relations, EachIsBrokenBySomeDefectAndByNoneInTheReference) {
     std::cout << "\n";
   }
   for (const relations::Relation& relation : relations::relations()) {
-    if (relation.topic == relations::Topic::graphs) continue;  // harness/operators/graph/relations_test.cc
+    if (relation.topic == relations::Topic::graphs) continue;  // harness/operators/graph/defects_test.cc
     // A backend that forgets its own answers breaks everything; that proves the one relation only.
     if (relation.id != "repeated") matrix[std::string(relation.id)].erase("stale");
     EXPECT_FALSE(matrix[std::string(relation.id)].empty()) << relation.id << " is broken by no defect";

@@ -9,10 +9,9 @@
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
-#include "harness/engine/case_table.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/waivers.h"
-#include "harness/report/progress.h"
+#include "harness/report/campaign_result.h"
 #include "harness/report/report.h"
 
 namespace qconform {

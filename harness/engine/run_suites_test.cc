@@ -8,9 +8,9 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/model/case_builder.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/tests/planted_kernels.h"
-#include "harness/tests/refusing_backend.h"
+#include "harness/tests/stand_ins.h"
 
 namespace qconform {
 namespace {

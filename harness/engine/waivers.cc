@@ -5,10 +5,9 @@
 #include <charconv>
 
 #include "harness/backends/specification.h"
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 #include "harness/engine/environment.h"
-#include "harness/model/defects/case_features.h"
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
 #include "harness/suites/select.h"
 

@@ -17,7 +17,6 @@
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
-#include "harness/core/outcome.h"
 #include "harness/core/profile.h"
 #include "harness/core/verdict.h"
 #include "harness/model/defects/defect.h"
@@ -62,7 +61,7 @@ struct Waiver {
   std::vector<WaivedCase> cases;
   std::vector<Replacement> instead;     ///< the case that the backend computes instead
   std::vector<diagnose::Model> models;  ///< defects of the computation, each with each arithmetic
-  std::vector<std::string> region;      ///< features (harness/model/defects/case_features.h) that a case must have
+  std::vector<std::string> region;      ///< features (harness/model/defects/diagnosed_case.h) that a case must have
   std::optional<std::string> detail;    ///< the verdict's whole detail, where that tells defects apart
   std::vector<std::string> cpus;        ///< cpu_level()s that it is for, and no others; empty: all
   std::string reason;

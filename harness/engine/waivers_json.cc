@@ -11,9 +11,9 @@
 #include "harness/base/text.h"
 #include "harness/core/verdict.h"
 #include "harness/engine/waivers.h"
-#include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/defects/defect_files.h"
 #include "harness/forms/json/json_text.h"
-#include "harness/model/defects/case_features.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/operator.h"
 
 namespace qconform {

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "harness/engine/environment.h"
-#include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/defects/defect_files.h"
 #include "harness/model/case_builder.h"
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
 
 namespace qconform {

@@ -1,7 +1,14 @@
-#include "harness/graphs/graph_builder.h"
-
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
+#include <span>
 #include <utility>
+#include <vector>
+
+#include "harness/graphs/case_graph.h"
+#include "harness/graphs/node_lowering.h"
+#include "reference/graph/evaluation.h"
 
 namespace qconform {
 
@@ -49,6 +56,133 @@ Case GraphBuilder::build(std::vector<std::string> outputs) const {
   }
   result.outputs = std::move(outputs);
   return result;
+}
+
+namespace graph = reference::graph;
+
+// The case so far, whose tensors and names the lowering refers to: room for all of them is reserved.
+struct GrowingGraph::State {
+  struct Entry {
+    enum class Kind : std::uint8_t { fed, initializer, node };
+    Kind kind;
+    std::string name;  // the tensor's name, or that of the node's first output
+    lowering::ProgramBuilder::Mark before;
+  };
+
+  State(std::size_t most_tensors, std::size_t most_nodes)
+      : tensors(most_tensors), nodes(most_nodes), builder(test_case, contract) {
+    test_case.nodes.clear();
+    test_case.nodes.reserve(nodes);
+    test_case.inputs.reserve(tensors);
+    test_case.input_names.reserve(tensors);
+    builder.reserve(tensors + 4 * nodes, nodes);
+  }
+
+  // Whether all of it fits without moving anything.
+  [[nodiscard]] bool has_room(const GraphBuilder& all) const {
+    std::size_t outputs = 0;
+    for (const Node& node : all.added_nodes()) outputs += node.outputs.size();
+    return all.tensor_count() <= tensors && all.node_count() <= nodes && outputs <= 4 * nodes;
+  }
+
+  // Forgets what the builder has taken back, and what came after it.
+  void cut_to(const GraphBuilder& all) {
+    std::array<std::size_t, 3> counts{};
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Entry& entry = entries[i];
+      const std::size_t position = counts[static_cast<std::size_t>(entry.kind)]++;
+      if (is_there(all, entry, position)) continue;
+      return cut(i);
+    }
+  }
+
+  static bool is_there(const GraphBuilder& all, const Entry& entry, std::size_t position) {
+    const auto is_named = [&](const std::vector<GraphBuilder::Named>& list) {
+      return position < list.size() && list[position].name == entry.name;
+    };
+    if (entry.kind == Entry::Kind::fed) return is_named(all.fed());
+    if (entry.kind == Entry::Kind::initializer) return is_named(all.initializers());
+    return position < all.node_count() && all.added_nodes()[position].outputs.front() == entry.name;
+  }
+
+  void cut(std::size_t first) {
+    const lowering::ProgramBuilder::Mark before = entries[first].before;
+    builder.go_back(before);
+    for (auto& [tier, bounds] : growing) bounds.cut(before.values, before.steps);
+    const auto later = std::span(entries).subspan(first);
+    const auto later_nodes = static_cast<std::size_t>(
+        std::count_if(later.begin(), later.end(), [](const Entry& entry) { return entry.kind == Entry::Kind::node; }));
+    const std::size_t later_tensors = later.size() - later_nodes;
+    test_case.nodes.resize(test_case.nodes.size() - later_nodes);
+    test_case.inputs.resize(test_case.inputs.size() - later_tensors);
+    test_case.input_names.resize(test_case.inputs.size());
+    entries.resize(first);
+  }
+
+  [[nodiscard]] std::size_t count(Entry::Kind kind) const {
+    return static_cast<std::size_t>(
+        std::count_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.kind == kind; }));
+  }
+
+  bool add(Entry::Kind kind, const std::vector<GraphBuilder::Named>& list) {
+    for (std::size_t i = count(kind); i < list.size(); ++i) {
+      entries.push_back({kind, list[i].name, builder.mark()});
+      test_case.input_names.push_back(list[i].name);
+      test_case.inputs.emplace_back(list[i].tensor);
+      if (builder.read_tensor(test_case.inputs.size() - 1)) continue;
+      cut(entries.size() - 1);
+      return false;
+    }
+    return true;
+  }
+
+  bool add_nodes(const std::vector<Node>& list) {
+    for (std::size_t i = count(Entry::Kind::node); i < list.size(); ++i) {
+      entries.push_back({Entry::Kind::node, list[i].outputs.front(), builder.mark()});
+      test_case.nodes.push_back(list[i]);
+      if (lowering::lower_node(builder, test_case, i, contract)) continue;
+      cut(entries.size() - 1);
+      return false;
+    }
+    return true;
+  }
+
+  std::size_t tensors;
+  std::size_t nodes;
+  Case test_case;
+  reference::Contract contract;
+  lowering::ProgramBuilder builder;
+  std::vector<Entry> entries;
+  std::map<reference::Tier, graph::GrowingBounds> growing;
+};
+
+namespace {
+constexpr std::size_t kFirstTensors = 64;
+constexpr std::size_t kFirstNodes = 24;
+}  // namespace
+
+GrowingGraph::GrowingGraph() : state_(std::make_unique<State>(kFirstTensors, kFirstNodes)) {}
+GrowingGraph::~GrowingGraph() = default;
+
+bool GrowingGraph::follow(const GraphBuilder& builder) {
+  while (!state_->has_room(builder)) state_ = std::make_unique<State>(2 * state_->tensors, 2 * state_->nodes);
+  state_->cut_to(builder);
+  const bool holds = state_->add(State::Entry::Kind::fed, builder.fed()) &&
+                     state_->add(State::Entry::Kind::initializer, builder.initializers()) &&
+                     state_->add_nodes(builder.added_nodes());
+  return holds && state_->contract.implementation_defined.empty();
+}
+
+std::optional<graph::Shape> GrowingGraph::shape_of(const std::string& name) const {
+  const graph::ValueId id = state_->builder.id_of(name);
+  if (!state_->builder.is_exact(id)) return std::nullopt;
+  return state_->builder.program().program.values[id].shape;
+}
+
+std::optional<graph::Bounds> GrowingGraph::bounds_of(const std::string& name, reference::Tier tier) {
+  const graph::ValueId id = state_->builder.id_of(name);
+  if (!state_->builder.is_exact(id)) return std::nullopt;
+  return state_->growing.try_emplace(tier, tier).first->second.of(state_->builder.program().program, id);
 }
 
 }  // namespace qconform

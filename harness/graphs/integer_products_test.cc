@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "harness/forms/json/case_json.h"
-#include "harness/graphs/graph_builder.h"
-#include "harness/graphs/wiring.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/judge/judge.h"
 #include "harness/onnx/case_model.h"

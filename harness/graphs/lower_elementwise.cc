@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/graphs/node_operators.h"
+#include "harness/graphs/node_lowering.h"
 #include "harness/model/text.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::lowering {
 namespace {

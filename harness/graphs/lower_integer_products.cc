@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/graphs/node_operators.h"
+#include "harness/graphs/node_lowering.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "harness/graphs/node_operators.h"
+#include "harness/graphs/node_lowering.h"
 #include "harness/model/text.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::lowering {
 namespace {

@@ -1,7 +1,7 @@
 // Gemm and MatMul.
 #include <fmt/format.h>
 
-#include "harness/graphs/node_operators.h"
+#include "harness/graphs/node_lowering.h"
 
 namespace qconform::lowering {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/graphs/node_operators.h"
+#include "harness/graphs/node_lowering.h"
 
 namespace qconform::lowering {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "harness/graphs/node_operators.h"
+#include "harness/graphs/node_lowering.h"
 
 namespace qconform::lowering {
 namespace {

@@ -8,11 +8,11 @@
 #include <set>
 #include <string>
 
-#include "harness/graphs/node_operators.h"
-#include "harness/graphs/wiring.h"
+#include "harness/graphs/case_graph.h"
+#include "harness/graphs/node_lowering.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/tests/arbitrary_node.h"
+#include "harness/onnx/protobuf.h"
+#include "harness/tests/arbitrary_case.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::lowering {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,11 +16,93 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/core/case.h"
 #include "harness/core/corner_cases/corner_case.h"
-#include "harness/core/outcome.h"
+#include "harness/core/verdict.h"
 #include "harness/model/operator.h"
+#include "reference/contract/remark.h"
+#include "reference/numerics/element.h"
+
+// Reads the attributes and inputs of a case against an operator's signature. Every complaint goes
+// into a Contract; the checks return false on the first violation.
 
 namespace qconform {
+
+struct AttributeSignature {
+  std::string_view name;
+  std::size_t value_index;  ///< index into Attribute::Value
+};
+
+inline constexpr std::size_t kIntAttribute = 0;
+inline constexpr std::size_t kStringAttribute = 2;
+inline constexpr std::size_t kIntsAttribute = 3;
+
+class NodeReader {
+ public:
+  NodeReader(const Case& test_case, std::span<const InputSignature> inputs, reference::Contract& contract)
+      : case_(test_case), inputs_(inputs), contract_(contract) {}
+
+  /// Number of inputs, omitted inputs (rule C15), attribute names and types (rule "signature").
+  bool check_signature(std::span<const AttributeSignature> attributes);
+
+  [[nodiscard]] std::int64_t int_attribute(std::string_view name, std::int64_t absent) const;
+  [[nodiscard]] std::string string_attribute(std::string_view name, std::string_view absent) const;
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> ints_attribute(std::string_view name) const;
+
+  /// The named input; null when it is optional and omitted.
+  [[nodiscard]] const Tensor* input(std::string_view name) const;
+
+  /// The input's type must be one of `types`; an omitted input passes.
+  bool check_type(std::string_view name, std::initializer_list<ElementType> types, const char* rule);
+  /// Two inputs have the same element type (rule given); an omitted one passes.
+  bool check_same_type(std::string_view name, std::string_view other, const char* rule);
+  /// The input has one element, in whatever shape (rule C11).
+  bool check_scalar(std::string_view name);
+
+ private:
+  const Case& case_;
+  std::span<const InputSignature> inputs_;
+  reference::Contract& contract_;
+};
+
+/// All elements of an integer tensor as 32-bit values, of a float32 tensor as floats.
+[[nodiscard]] std::vector<std::int32_t> int32_values(const Tensor& tensor);
+[[nodiscard]] std::vector<float> float_values(const Tensor& tensor);
+
+/// A tensor's bytes as 32-bit elements may be unaligned; this reads one scalar integer, or `absent`
+/// for an omitted input.
+[[nodiscard]] std::int32_t scalar_or(const Tensor* tensor, std::int32_t absent);
+
+// Operators whose right answers are a short list of bit patterns for each element: QuantizeLinear and
+// DequantizeLinear.
+
+/// An element-wise node: y has the shape of x. Judges by admissible_bits(), which derived classes
+/// provide.
+class LoweredByBits : public Lowered {
+ public:
+  [[nodiscard]] ElementType output_type() const override { return y_type_; }
+  [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return x_.shape; }
+  [[nodiscard]] std::optional<Box> read_by(InputRole role, const Box& output) const override {
+    return role == InputRole::parameter ? std::nullopt : std::optional(output);
+  }
+  [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override;
+  [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override;
+  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override;
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override;
+
+ protected:
+  LoweredByBits(const Tensor& x, ElementType y_type) : x_(x), y_type_(y_type) {}
+
+  /// Writes the reference's answer into y, which has the output's size.
+  virtual void compute(std::span<const std::byte> x, std::span<std::byte> y) const = 0;
+
+  [[nodiscard]] const Tensor& x() const { return x_; }
+  [[nodiscard]] std::uint64_t x_bits(std::int64_t index) const;
+
+ private:
+  const Tensor& x_;
+  ElementType y_type_;
+};
 
 struct InputShape;
 struct NodeInputs;
@@ -83,8 +166,8 @@ struct Family {
   /// Finds the shape of the parameter or weight `name`. Null: such nodes are skipped.
   Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
 
-  /// Type and shape of a node's output, as far as its inputs tell. Null: as far as ONNX and harness/onnx/shape_rules.cc
-  /// know the operator.
+  /// Type and shape of a node's output, as far as its inputs tell. Null: as far as ONNX and
+  /// harness/onnx/shape_propagation.cc know the operator.
   ValueFacts (*output_facts)(const NodeInputs& inputs) = nullptr;
 
   // Mutation: each changes the case in place and reports whether it found something to change.

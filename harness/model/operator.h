@@ -18,11 +18,11 @@
 #include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/element_map.h"
 #include "harness/core/profile.h"
-#include "harness/model/draws/swarm.h"
-#include "harness/model/right_values.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/text.h"
 #include "reference/contract/remark.h"
 #include "reference/kernels/kernels.h"
-#include "reference/linear_quantization/admissible_bits.h"
+#include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/admissible.h"
 
 namespace qconform {
@@ -152,7 +152,7 @@ struct Operator {
   std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
   Classification (*classify)(const Case&);
   /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
-  /// (harness/model/defects/stages.h).
+  /// (harness/model/defects/defect.h).
   bool quantizes = false;
   /// The corner cases that its cases can reach: what suites aim for, and what reports count. Others that
   /// Lowered::statistics() finds are dropped.

@@ -1,4 +1,4 @@
-#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -11,12 +11,9 @@
 #include <utility>
 
 #include "harness/base/file.h"
-#include "harness/graphs/wiring.h"
-#include "harness/onnx/case_metadata.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/onnx/graph_scope.h"
-#include "harness/onnx/node_proto.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 namespace {

@@ -9,14 +9,10 @@
 
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
-#include "harness/graphs/lowering.h"
-#include "harness/graphs/wiring.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/operator.h"
-#include "harness/onnx/case_metadata.h"
 #include "harness/onnx/graph_scope.h"
-#include "harness/onnx/node_proto.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -12,8 +14,91 @@
 
 #include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/onnx/node_proto.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/protobuf.h"
+
+// Nodes of an ONNX graph to and from the parts of a Case.
+
+namespace onnx {
+
+class AttributeProto;
+class GraphProto;
+class ModelProto;
+class NodeProto;
+
+}  // namespace onnx
+
+namespace qconform {
+
+/// The value that a node's input name stands for; an error where there is none.
+using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
+
+/// The attributes in the node's order. A case holds int, float, string, ints and floats: others are
+/// refused, as are references to a function's attributes and more values than limits.h allows.
+[[nodiscard]] Result<std::vector<Attribute>> attributes_of(const onnx::NodeProto& node);
+
+/// The opset version that the model imports for the node's domain ("" and "ai.onnx" are the same).
+[[nodiscard]] Result<std::int64_t> opset_version_of(const onnx::ModelProto& model, const onnx::NodeProto& node);
+
+/// Operator, version and attributes, without the names of values. Refused: what attributes_of and opset_version_of
+/// refuse.
+[[nodiscard]] Result<Node> node_from_proto(const onnx::ModelProto& model, const onnx::NodeProto& proto);
+
+/// A case of the node alone: operator, version, attributes and inputs; everything else keeps its default. Refused: more
+/// than one output, and what node_from_proto and `lookup` refuse.
+[[nodiscard]] Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto& node,
+                                          const ValueLookup& lookup);
+
+/// The name of each tensor of the case: the graph's where there are several nodes; otherwise the operator's own
+/// ("x_scale"), "input_3" for others, "" for omitted ones.
+[[nodiscard]] std::vector<std::string> input_names(const Case& test_case);
+
+/// The names of the case's outputs: kOutputName where there is one node.
+[[nodiscard]] std::vector<std::string> output_names(const Case& test_case);
+
+/// The case's nodes, with those names. Refuses what exceeds limits.h or is not wired, because it could not be read
+/// again.
+[[nodiscard]] Result<void> write_nodes(const Case& test_case, onnx::GraphProto& graph);
+
+inline constexpr const char* kOutputName = "y";
+
+// Attributes of a node by name.
+
+/// The attribute of that name, or null.
+[[nodiscard]] const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
+
+/// An int attribute of the node, or `absent`.
+[[nodiscard]] std::int64_t int_attribute(const onnx::NodeProto& node, std::string_view name, std::int64_t absent);
+
+/// The values of an ints attribute; nullopt where there is none, or more values than limits.h allows.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> ints_attribute(const onnx::NodeProto& node,
+                                                                      std::string_view name);
+
+}  // namespace qconform
+
+// The facts that a Case states about itself beside its node, kept in a model's metadata_props under keys "qconform.*"
+// (docs/formats.md).
+
+namespace onnx {
+class ModelProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// The origin of the output that a model or folder holds.
+enum class OutputOrigin : std::uint8_t {
+  unstated,  ///< the model has no metadata of ours: another producer recorded it
+  none,      ///< no output is held
+  recorded,  ///< the case's recorded output
+  computed,  ///< computed by qconform when the file was written; not part of the case
+};
+
+void write_metadata(const Case& test_case, OutputOrigin origin, onnx::ModelProto& model);
+
+/// Fills id, expectation, rules, tags, note, provenance and the verdict on the defect. A model of another producer
+/// leaves the case as it is.
+[[nodiscard]] Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_case);
+
+}  // namespace qconform
 
 namespace onnx {
 class GraphProto;
@@ -35,7 +120,7 @@ inline constexpr const char* kRecordedOutputName = "qconform.recorded_output";
 using OutputTypes = std::vector<OutputType>;
 
 /// The bytes of the model, the same for the same case on every machine. Fails on a limit, and on nodes that are not
-/// wired (harness/graphs/wiring.h).
+/// wired (harness/graphs/case_graph.h).
 [[nodiscard]] Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outputs = {});
 
 /// How the model holds what is not fed, and what it says of what is: other code of a runtime runs behind each form.
@@ -47,7 +132,7 @@ struct ModelForm {
 };
 
 /// The model that a runtime is given: the inputs at `fed` are the graph's, it holds the others.
-/// Names are those of node_proto.h. Says nothing of its output, and has no metadata.
+/// Names are those of case_model.h. Says nothing of its output, and has no metadata.
 [[nodiscard]] Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed,
                                                     const ModelForm& form = {});
 
@@ -94,5 +179,26 @@ void write_defect_outputs(const Case& test_case, onnx::GraphProto& graph);
 
 /// The IR version of the ONNX release that brought this opset, at least 8.
 [[nodiscard]] std::int64_t ir_version_for(std::int64_t opset_version);
+
+// A Case as a folder of ONNX's backend tests: model.onnx with graph inputs, test_data_set_0/input_0.pb,
+// ..., output_0.pb (docs/formats.md). Lossless for every case within limits.h.
+
+/// Writes or overwrites the case below `folder`, which is created. output_0.pb and so on hold the recorded outputs; a
+/// case without gets `computed_outputs` if they are given, one for each, marked so that reading the folder back gives
+/// no recorded ones. Of one node, all tensors are inputs of the graph.
+[[nodiscard]] Result<void> write_case_folder(const Case& test_case, const std::filesystem::path& folder,
+                                             std::span<const Tensor> computed_outputs = {},
+                                             const OutputTypes& outputs = {});
+
+/// One case for each data set, in the order of their numbers. Cases of
+/// other producers are named after the folder, with "/1", "/2" for further data sets.
+[[nodiscard]] Result<std::vector<Case>> read_case_folder(const std::filesystem::path& folder);
+
+/// The folders test_data_set_0, test_data_set_1, ... in numerical order.
+[[nodiscard]] std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder);
+
+/// The case of one data set of a parsed model. External data lies below `folder`.
+[[nodiscard]] Result<Case> case_from_data_set(const onnx::ModelProto& model, const std::filesystem::path& folder,
+                                              const std::filesystem::path& data_set);
 
 }  // namespace qconform

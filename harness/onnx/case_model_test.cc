@@ -8,7 +8,6 @@
 #include <string>
 
 #include "harness/core/limits.h"
-#include "harness/onnx/case_folder.h"
 #include "harness/tests/arbitrary_any_case.h"
 #include "harness/tests/temporary_folder.h"
 

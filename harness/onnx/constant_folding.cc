@@ -1,4 +1,4 @@
-#include "harness/onnx/constant_folding.h"
+#include "harness/onnx/graph_scope.h"
 
 #include <onnx/onnx_pb.h>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform {
 

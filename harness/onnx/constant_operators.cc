@@ -1,4 +1,4 @@
-#include "harness/onnx/constant_folding.h"
+#include "harness/onnx/graph_scope.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/core/limits.h"
-#include "harness/onnx/node_proto.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/case_model.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 namespace {

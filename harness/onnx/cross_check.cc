@@ -12,8 +12,8 @@
 
 #include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/isolated_inference.h"
-#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/graph_scope.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 namespace {

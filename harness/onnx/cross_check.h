@@ -20,7 +20,7 @@ struct CrossCheck {
 };
 
 /// Runs the library on the case's one-node model; what it throws is caught. For cases out of contract
-/// inference runs in a child process (isolated_inference.h), because the library may crash on them.
+/// inference runs in a child process (graph_scope.h), because the library may crash on them.
 [[nodiscard]] CrossCheck cross_check(const Case& test_case);
 
 }  // namespace qconform

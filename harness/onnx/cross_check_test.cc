@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/model/case_builder.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {

@@ -14,8 +14,7 @@
 #include "harness/base/text.h"
 #include "harness/core/limits.h"
 #include "harness/core/tensor.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 

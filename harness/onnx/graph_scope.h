@@ -7,13 +7,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/base/error.h"
-#include "harness/core/element_type.h"
 #include "harness/core/tensor.h"
+#include "harness/onnx/protobuf.h"
 
 namespace onnx {
 
@@ -119,5 +120,108 @@ class GraphScope {
 /// the file.
 [[nodiscard]] Result<void> read_model(const std::filesystem::path& file, onnx::ModelProto& model);
 [[nodiscard]] Result<void> parse_model(std::string_view bytes, onnx::ModelProto& model);
+
+// The values of a model that are constants although no initializer holds them, and casts of such tensors.
+
+/// All of them together may have that many bytes; the values beyond count as computed at run time.
+inline constexpr std::int64_t kFoldedBytes = std::int64_t{1} << 28;
+/// Bytes of constants that are read for it, those that several nodes take counted for each.
+inline constexpr std::int64_t kReadBytes = std::int64_t{1} << 30;
+
+/// Adds to `scope` and its bodies the constants that nodes of operators which find_operator() knows take, and that
+/// follow from initializers and Constant nodes by operators that move or convert data (value_of_node()).
+/// Error: an initializer that is needed for it and cannot be read.
+[[nodiscard]] Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external);
+
+}  // namespace qconform
+
+namespace onnx {
+
+class NodeProto;
+
+}  // namespace onnx
+
+namespace qconform {
+
+/// Whether value_of_node() knows the node's operator.
+[[nodiscard]] bool moves_data(const onnx::NodeProto& node);
+
+/// The first output of the node for these inputs, null where one is omitted: Cast, Concat, Constant (numbers as
+/// attributes), ConstantOfShape, Expand, Flatten, Gather, Identity, Reshape, Shape, Size, Slice, Squeeze, Transpose and
+/// Unsqueeze, in all their versions. nullopt for other operators, for nodes that ONNX does not allow, and for results
+/// of more than `max_bytes`.
+[[nodiscard]] std::optional<Tensor> value_of_node(const onnx::NodeProto& node, std::span<const Tensor* const> inputs,
+                                                  std::int64_t max_bytes);
+
+// ONNX's Cast of a tensor.
+
+/// The tensor's values as `type`. Floats round to nearest, ties to even, on the way to floats, and towards zero on the
+/// way to integers; integers that do not fit keep their low bits. Beyond the largest number of a float8 type lies that
+/// number if `saturate`. nullopt for other types (complex, float8e8m0, strings), and where ONNX leaves the value open:
+/// NaN and what does not fit, from a float to an integer.
+[[nodiscard]] std::optional<Tensor> cast(const Tensor& tensor, ElementType type, bool saturate);
+
+}  // namespace qconform
+
+// ONNX's shape inference on models that are not trusted.
+
+namespace onnx {
+class ModelProto;
+}  // namespace onnx
+
+namespace qconform {
+
+enum class InferenceErrors : std::uint8_t {
+  pass_over,  ///< the library leaves out nodes that it cannot infer
+  report,     ///< an error at any node is an error here
+};
+
+/// Runs onnx::shape_inference::InferShapes on `model` and adds what it finds. The library divides by
+/// strides of zero and the like, so it runs in a child process with bounds on time and memory: what
+/// goes wrong there is an error here, and the model stays as it was. Forks: call it before starting
+/// threads.
+[[nodiscard]] Result<void> infer_shapes_isolated(onnx::ModelProto& model,
+                                                 InferenceErrors errors = InferenceErrors::pass_over);
+
+}  // namespace qconform
+
+// Shapes of every value of a model, as far as they can be found.
+
+namespace onnx {
+class ModelProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// Fills `scope`, made from model.graph(), from ONNX's shape inference and from our own rules
+/// (shape_propagation.cc) in turn, until neither finds anything new. Inference that fails is left out:
+/// then our rules alone speak.
+///
+/// An unknown first dimension of the model's inputs is a batch of 1. Where a convolution's window is larger than what
+/// comes of that, the model has no batch: the dimension becomes the first of 4, 16, ... 4096 that all windows fit, if
+/// there is one.
+void propagate_shapes(const onnx::ModelProto& model, GraphScope& scope);
+
+}  // namespace qconform
+
+namespace onnx {
+class NodeProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// For operators that ONNX's shape inference does not know: quantized ones of the domain com.microsoft, and those whose
+/// inference in the installed library stops short. What follows for the node's first output from what is known of its
+/// inputs; empty facts for other operators, and where too little is known or the node is wrong.
+[[nodiscard]] ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope);
+
+/// The extent of a convolution's window in spatial dimension `axis`: (kernel - 1) * dilation + 1;
+/// nullopt where the node is wrong or the extent exceeds the limit on elements.
+[[nodiscard]] std::optional<std::int64_t> window_extent(const onnx::NodeProto& node, std::int64_t kernel,
+                                                        std::size_t axis);
+
+/// Whether the node is a convolution whose window is larger than its input with the padding (rule C6), as far as both
+/// are known.
+[[nodiscard]] bool window_exceeds_input(const onnx::NodeProto& node, const GraphScope& scope);
 
 }  // namespace qconform

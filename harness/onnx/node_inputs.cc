@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/model/family.h"
-#include "harness/onnx/node_proto.h"
+#include "harness/onnx/case_model.h"
 
 namespace qconform {
 namespace {

@@ -10,7 +10,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
 #include "harness/operators/linear/linear.h"
-#include "reference/numerics/bits.h"
+#include "reference/numerics/element.h"
 
 namespace qconform {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "harness/core/profile.h"
-#include "harness/graphs/node_operators.h"
+#include "harness/graphs/node_lowering.h"
 #include "harness/model/family.h"
 
 namespace qconform {

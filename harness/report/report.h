@@ -449,7 +449,7 @@ struct Finding {
   QC_FIELD(std::string, met_while_shrinking, {}, "met_while_shrinking",
            .doc = "Id of the finding whose shrinking met this failure, which no case of the suites has.",
            .presence = Presence::omitted);
-  /// Maps the elements of the example's output, where values are wrong (harness/engine/element_map.h).
+  /// Maps the elements of the example's output, where values are wrong (harness/engine/findings.h).
   QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");
   QC_FIELD(std::optional<RepresentativeCase>, representative, {}, "telling");
 

@@ -1,4 +1,4 @@
-#include "harness/suites/corpus.h"
+#include "harness/suites/stored_cases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 
 #include "harness/forms/json/case_json.h"
 #include "harness/model/case_builder.h"
-#include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/select.h"
 

@@ -1,4 +1,4 @@
-#include "harness/suites/corpus.h"
+#include "harness/suites/stored_cases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,10 +15,10 @@
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/suites/select.h"
+#include "reference/convolution/convolution.h"
 #include "reference/numerics/element.h"
+#include "reference/numerics/integers.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/round.h"
-#include "reference/qlinear_conv/qlinear_conv.h"
 
 namespace qconform {
 namespace {

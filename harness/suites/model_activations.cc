@@ -1,4 +1,4 @@
-#include "harness/suites/model_activations.h"
+#include "harness/suites/onnx_model.h"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -12,15 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/forked_process.h"
-#include "harness/model/draws/rng.h"
+#include "harness/base/process.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/operator.h"
-#include "harness/onnx/constant_folding.h"
+#include "harness/onnx/derived_models.h"
 #include "harness/onnx/graph_scope.h"
-#include "harness/onnx/model_parts.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
-#include "harness/suites/onnx_model.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 namespace {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "harness/graphs/node_operators.h"
-#include "harness/model/draws/random_values.h"
+#include "harness/graphs/node_lowering.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
+#include "harness/onnx/case_model.h"
 #include "harness/onnx/node_inputs.h"
-#include "harness/onnx/node_proto.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform {
 

@@ -1,4 +1,4 @@
-#include "harness/suites/model_units.h"
+#include "harness/suites/model_nodes.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "harness/base/text.h"
-#include "harness/graphs/lowering.h"
-#include "harness/graphs/node_operators.h"
-#include "harness/graphs/wiring.h"
-#include "harness/model/draws/random_values.h"
+#include "harness/graphs/case_graph.h"
+#include "harness/graphs/node_lowering.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/operator.h"
-#include "harness/onnx/node_proto.h"
+#include "harness/onnx/case_model.h"
 
 namespace qconform {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/suites/onnx_folder.h"
+#include "harness/suites/stored_cases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "harness/base/file.h"
 #include "harness/model/case_builder.h"
-#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform {

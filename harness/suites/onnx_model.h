@@ -6,13 +6,19 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "harness/base/forked_process.h"
-#include "harness/base/pipe.h"
+#include "harness/backends/library.h"
+#include "harness/base/error.h"
+#include "harness/base/process.h"
+#include "harness/core/case.h"
 #include "harness/core/limits.h"
 #include "harness/core/suite.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/suites/model_nodes.h"
 
 namespace qconform {
@@ -24,7 +30,7 @@ inline constexpr const char* kMoreMemory = "; --model-memory gives it more";
 struct ModelOptions {
   enum class Activations : std::uint8_t {
     drawn,     ///< from the seed, for each node by itself
-    computed,  ///< those that reach the node when the model runs (model_activations.h)
+    computed,  ///< those that reach the node when the model runs (onnx_model.h)
     /// Computed; where that cannot be, drawn, which skipped() tells with the reason.
     computed_if_possible,
   };
@@ -38,12 +44,12 @@ struct ModelOptions {
 
 /// One case for each node of QLinearConv, ConvInteger, QuantizeLinear and DequantizeLinear, those in the bodies of If,
 /// Loop and Scan included. Weights and parameters come from the model, also where it moves or converts them first
-/// (harness/onnx/constant_folding.h). Activations are those of a run of the model, with the run's own output as the
+/// (harness/onnx/graph_scope.h). Activations are those of a run of the model, with the run's own output as the
 /// recorded one; or they are drawn from the seed, in shapes that ONNX's shape inference and our own propagation find
-/// (harness/onnx/shape_propagation.h). What had to be assumed (an unknown spatial size, a parameter that the model
+/// (harness/onnx/graph_scope.h). What had to be assumed (an unknown spatial size, a parameter that the model
 /// computes at run time) stands in the note.
 ///
-/// Behind them stands a case of several nodes for each quantized unit of the outermost graph (model_units.h); units
+/// Behind them stands a case of several nodes for each quantized unit of the outermost graph (model_nodes.h); units
 /// that give no case are counted as skipped, by reason. node_coverage() tells of every quantized node whether a case
 /// holds it, and why not.
 ///
@@ -93,5 +99,90 @@ class OnnxModelSuite final : public Suite {
   ModelNodes nodes_;
   bool at_end_ = false;
 };
+
+// The cases of a whole model, made in the process that has read it. onnx_model.h makes a suite of them, which leaves
+// that process to a hostile model.
+
+/// A node or unit of the model, as a case or left out.
+struct ModelStep {
+  std::optional<Case> test_case;       ///< nothing: left out
+  std::vector<std::size_t> positions;  ///< positions of its nodes, as ModelNodes counts them
+  std::string reason;                  ///< why it is left out
+  bool is_unit = false;
+};
+
+class ModelCases {
+ public:
+  /// See OnnxModelSuite::open().
+  [[nodiscard]] static Result<std::unique_ptr<ModelCases>> open(const std::filesystem::path& file, std::uint64_t seed,
+                                                                const ModelOptions& options);
+  ~ModelCases();
+
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] const std::string& origin() const;
+  /// Why activations are drawn that should have been computed; else empty.
+  [[nodiscard]] const std::string& why_drawn() const;
+  [[nodiscard]] const std::vector<ModelNodes::Entry>& nodes() const;
+  /// How many steps there are.
+  [[nodiscard]] std::size_t size() const;
+  /// Nothing behind the last.
+  [[nodiscard]] Result<std::optional<ModelStep>> next();
+
+ private:
+  [[nodiscard]] Result<std::optional<ModelStep>> next_unit();
+
+  struct State;
+  explicit ModelCases(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qconform
+
+// Inputs of a whole model, and the values that reach its quantized nodes when it runs.
+
+namespace onnx {
+class ModelProto;
+}  // namespace onnx
+
+namespace qconform {
+
+struct ModelActivations {
+  NamedTensors values;  ///< inputs that are no constants, and outputs, of the quantized nodes of the outermost graph
+  std::string origin;   ///< "activations of ONNX Runtime 1.30.0, inputs drawn from seed 1"
+};
+
+struct ActivationOptions {
+  std::filesystem::path folder = {};              ///< below which external data lies
+  std::vector<std::filesystem::path> files = {};  ///< with the inputs; without any, they are drawn from the seed
+  std::uint64_t seed = 1;
+  std::set<std::string> also = {};              ///< further values of the outermost graph that are wanted
+  std::uint64_t memory = limits::kModelMemory;  ///< memory of the process in which the model runs
+};
+
+/// Runs the model in the offered runtime, in a process of its own. `scope` holds what is known of the model's graph.
+/// Errors: no runtime, what read_model_inputs() and draw_model_inputs() refuse, and what the runtime does; rule `limit`
+/// where the model takes more memory.
+[[nodiscard]] Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
+                                                           const ActivationOptions& options);
+
+}  // namespace qconform
+
+namespace onnx {
+class GraphProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// A tensor for each input of the graph that has no initializer, from TensorProto files. A file whose tensor has
+/// the name of an input is for that one; the others are taken in order. Errors: too few or too many files, and
+/// tensors whose type, rank or sizes are not those that the model declares.
+[[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
+                                                     std::span<const std::filesystem::path> files);
+
+/// Draws the model's inputs from the seed: float, float16 and bfloat16 within [-2, 2], 8-bit integers from all values,
+/// wider ones from 0 to 9. An unknown first dimension is `first_dimension`. Errors: other types, other unknown
+/// dimensions, what exceeds limits.h.
+[[nodiscard]] Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
+                                                     std::int64_t first_dimension = kAssumedBatch);
 
 }  // namespace qconform

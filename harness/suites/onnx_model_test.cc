@@ -12,9 +12,8 @@
 #include "harness/base/file.h"
 #include "harness/engine/run_suites.h"
 #include "harness/model/operator.h"
-#include "harness/onnx/tensor_proto.h"
-#include "harness/suites/newer_opsets.h"
-#include "harness/tests/model_fixture.h"
+#include "harness/onnx/protobuf.h"
+#include "harness/suites/stored_cases.h"
 #include "harness/tests/network.h"
 
 namespace qconform {

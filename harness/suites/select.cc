@@ -10,14 +10,11 @@
 #include "harness/core/version.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/model/operator.h"
-#include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/operators/graph/random.h"
-#include "harness/suites/corpus.h"
-#include "harness/suites/directed/directed.h"
-#include "harness/suites/onnx_folder.h"
+#include "harness/operators/graph/graph.h"
+#include "harness/suites/drawn.h"
 #include "harness/suites/onnx_model.h"
-#include "harness/suites/sweep/sizes.h"
+#include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform {

@@ -13,7 +13,7 @@
 
 #include "harness/core/limits.h"
 #include "harness/core/suite.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 
 namespace qconform {
 

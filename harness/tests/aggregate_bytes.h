@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/campaign/aggregate_archive.h"
+#include "harness/campaign/campaign_aggregate.h"
 
 namespace qconform::testing {
 

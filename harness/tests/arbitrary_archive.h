@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/forms/archive/archive.h"
+#include "harness/report/report.h"
 
 namespace qconform::testing {
 
@@ -47,5 +48,10 @@ class ArbitraryArchive final : public Archive {
  private:
   Texts texts_;
 };
+
+// Arbitrary reports for property tests: every member takes values; sums agree with their parts, as those of a run do.
+
+/// Inside of a RapidCheck property. Cases have what a report that was read has: id, operator and summary.
+[[nodiscard]] Report arbitrary_report(Texts texts = Texts::bytes);
 
 }  // namespace qconform::testing

@@ -7,14 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/reductions/reductions.h"
-#include "harness/suites/directed/directed.h"
-#include "harness/suites/random.h"
-#include "harness/tests/show_case.h"
+#include "harness/suites/drawn.h"
+#include "harness/tests/arbitrary_any_case.h"
 
 namespace qconform::testing {
 
@@ -59,5 +60,11 @@ inline rc::Gen<Case> arbitrary_case() {
     return shrinkable_case(draw.next() % 3 == 0 ? directed_case(seed, index) : random_case(seed, index));
   };
 }
+
+// Random nodes of the operators that graphs may have, for tests.
+
+/// A graph of that operator alone, followed by an Identity for each output; mostly within the contract. Data are small
+/// multiples of 1/4. Null shapes and attributes are as the opset has them.
+[[nodiscard]] Case arbitrary_node(Rng& rng, std::string_view op_type, std::int64_t opset_version);
 
 }  // namespace qconform::testing

@@ -1,4 +1,4 @@
-#include "harness/tests/arbitrary_node.h"
+#include "harness/tests/arbitrary_case.h"
 
 #include <algorithm>
 #include <functional>

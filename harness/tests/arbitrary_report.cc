@@ -1,5 +1,5 @@
-#include "harness/tests/arbitrary_report.h"
 #include "harness/model/operator.h"
+#include "harness/tests/arbitrary_archive.h"
 
 #include <rapidcheck.h>
 

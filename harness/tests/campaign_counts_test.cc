@@ -8,13 +8,12 @@
 #include <set>
 
 #include "harness/backends/select.h"
-#include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/block_run.h"
+#include "harness/campaign/campaign_aggregate.h"
 #include "harness/campaign/identity.h"
 #include "harness/engine/execute.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/tests/aggregate_bytes.h"
-#include "reports/read/read_report.h"
 #include "reports/render/forms.h"
 #include "reports/render/terminal.h"
 

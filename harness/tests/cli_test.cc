@@ -10,9 +10,8 @@
 #include "harness/forms/json/case_json.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/judge/judge.h"
-#include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/suites/corpus.h"
+#include "harness/suites/stored_cases.h"
 
 namespace qconform {
 

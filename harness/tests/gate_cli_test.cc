@@ -11,7 +11,7 @@
 #include "harness/engine/run_suites.h"
 #include "harness/suites/select.h"
 #include "harness/tests/program.h"
-#include "harness/tests/rows.h"
+#include "harness/tests/stand_ins.h"
 #include "harness/tests/temporary_folder.h"
 #include "reports/render/forms.h"
 

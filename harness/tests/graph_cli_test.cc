@@ -7,7 +7,7 @@
 
 #include "harness/base/file.h"
 #include "harness/forms/json/case_json.h"
-#include "harness/operators/graph/random.h"
+#include "harness/operators/graph/graph.h"
 #include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"
 

@@ -6,11 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "fuzz/graph_damage.h"
-#include "harness/graphs/wiring.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/family.h"
 #include "harness/operators/graph/graph.h"
-#include "harness/operators/graph/random.h"
 #include "harness/suites/select.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"

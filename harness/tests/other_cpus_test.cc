@@ -10,7 +10,7 @@
 #include "harness/base/file.h"
 #include "harness/engine/case_files.h"
 #include "harness/tests/program.h"
-#include "harness/tests/rows.h"
+#include "harness/tests/stand_ins.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {

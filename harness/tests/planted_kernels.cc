@@ -5,9 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "reference/kernels/fast_sums.h"
-#include "reference/kernels/scalar.h"
-#include "reference/numerics/round.h"
+#include "reference/kernels/kernels.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::testing {
 namespace {

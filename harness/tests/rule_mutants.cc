@@ -6,7 +6,7 @@
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/pipeline.h"
 #include "harness/operators/linear/pipeline.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::testing {
 namespace {

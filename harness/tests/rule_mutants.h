@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
 
 namespace qconform::testing {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/engine/contracts.h"
-#include "harness/model/sweep/constraint_solver.h"
+#include "harness/model/sweep/model.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform::testing {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/model/sweep/contract.h"
+#include "harness/model/sweep/model.h"
 
 namespace qconform::testing {
 

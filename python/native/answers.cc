@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/forms/json/profile_file.h"
-#include "harness/model/judge/compare.h"
+#include "harness/model/judge/judge.h"
 #include "harness/model/text.h"
-#include "harness/onnx/node_proto.h"
+#include "harness/onnx/case_model.h"
 #include "python/native/handles.h"
-#include "reports/render/replay_json.h"
+#include "reports/render/single_case.h"
 
 namespace qconform::python {
 namespace {

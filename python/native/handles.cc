@@ -10,9 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/model/text.h"
-#include "harness/onnx/node_proto.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/case_model.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform::python {
 

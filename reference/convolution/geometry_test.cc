@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/oracle/convolution.h"
+#include "reference/oracle/definitions.h"
 
 namespace qconform::reference {
 namespace {

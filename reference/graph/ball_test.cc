@@ -10,7 +10,7 @@
 #include "harness/tests/test_scale.h"
 #include "reference/graph/interpreter.h"
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 #include "reference/oracle/graph_check.h"
 
 namespace qconform::reference::graph {

@@ -1,11 +1,134 @@
 // How each kind of step treats sets: for sets.cc alone.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
-#include "reference/graph/spread.h"
+#include "reference/graph/program.h"
+#include "reference/graph/sets.h"
+
+// The evaluation of sets keeps the interval of each exact value, the roundings behind it, and bounds that grow.
 
 namespace qconform::reference::graph {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Interval {
+  double lo;
+  double hi;
+
+  [[nodiscard]] bool is_open() const { return lo == -kInfinity && hi == kInfinity; }
+};
+
+inline constexpr Interval kOpen{-kInfinity, kInfinity};
+
+/// The next double outwards: for ends that a double operation may have rounded inwards.
+[[nodiscard]] inline double below(double value) {
+  return std::nextafter(value, -kInfinity);
+}
+[[nodiscard]] inline double above(double value) {
+  return std::nextafter(value, kInfinity);
+}
+
+/// The smallest interval of both.
+[[nodiscard]] inline Interval hull(Interval a, Interval b) {
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+
+/// The exponent of the smallest positive number of a float type of `bits` bits of precision.
+[[nodiscard]] inline int smallest_exponent(int bits) {
+  switch (bits) {
+    case 11: return -24;
+    case 8: return -133;
+    case 24: return -149;
+    default: return -1074;
+  }
+}
+
+/// One value, by element. A chain of linear nodes carries the interval of its exact value along, and counts what
+/// roundings any association of it has; ends() adds them up.
+struct Spread {
+  std::vector<double> lo;  ///< the least exact value, given the answers that the Qs before may have given
+  std::vector<double> hi;
+  /// Sums of magnitudes that roundings are relative to; empty: `lo` and `hi` have all roundings in them.
+  std::vector<double> magnitude = {};
+  int terms = 0;              ///< K of the chain so far; 0: no chain
+  int extra = 0;              ///< further roundings of the chain
+  std::optional<int> unit{};  ///< set where values are exact: each exact element is a multiple of 2^unit
+  bool is_stated = false;     ///< an input or initializer, or one that was moved
+  std::vector<std::vector<std::int64_t>> members = {};
+
+  explicit Spread(std::size_t elements = 0) : lo(elements), hi(elements) {}
+
+  [[nodiscard]] std::size_t size() const { return lo.size(); }
+  [[nodiscard]] Interval at(std::size_t i) const { return {lo[i], hi[i]}; }
+  void set(std::size_t i, Interval interval) {
+    lo[i] = interval.lo;
+    hi[i] = interval.hi;
+  }
+  /// At least the magnitude of the element.
+  [[nodiscard]] double magnitude_at(std::size_t i) const {
+    const double size = std::max(std::fabs(lo[i]), std::fabs(hi[i]));
+    return magnitude.empty() ? size : std::max(size, magnitude[i]);
+  }
+  /// Roundings that a term of the chain has passed through, at most; a lone DQ's is one. Those of Q's quotient come
+  /// behind: two of the five that ends() adds.
+  [[nodiscard]] int roundings() const {
+    if (magnitude.empty()) return 0;
+    return terms == 1 && extra == 0 ? 1 : terms + 3 + extra;
+  }
+  /// Counts at least that many.
+  void count_roundings(int most) { extra = std::max(extra, most - 3 - terms); }
+  [[nodiscard]] bool is_determined(std::size_t i) const { return lo[i] == hi[i]; }
+
+  /// Whether element i is exact, in a type of `bits` bits of precision.
+  [[nodiscard]] bool is_exact(std::size_t i, int bits) const {
+    return lo[i] == hi[i] && is_exact_sum(magnitude_at(i), bits);
+  }
+  /// Whether sums of that magnitude are neither rounded nor flushed to zero, in a type of `bits` bits of precision.
+  [[nodiscard]] bool is_exact_sum(double sum, int bits) const {
+    return unit && *unit >= std::max(smallest_exponent(bits), -126) && sum <= std::ldexp(1, *unit + bits);
+  }
+  /// How far the roundings of its chain move the element (any-association), in a type of `bits` bits of precision.
+  [[nodiscard]] double radius(std::size_t i, int bits) const {
+    if (magnitude.empty() || magnitude[i] == 0 || is_exact(i, bits)) return 0;
+    const double m = terms + 5 + extra;
+    const double unity = std::ldexp(1, bits);
+    if (m >= unity) return kInfinity;
+    return m / (unity - m) * magnitude[i] * (1 + 0x1p-50) + (2.0 * terms + 4) * 0x1p-126;
+  }
+  /// The element with the roundings of its chain.
+  [[nodiscard]] Interval ends(std::size_t i, int bits) const {
+    const double moved = radius(i, bits);
+    return moved == 0 ? at(i) : Interval{below(lo[i] - moved), above(hi[i] + moved)};
+  }
+};
+
+// The right values of a program that is written down step by step.
+
+/// bounds_of() of a program that grows at its end, or is cut back: what stays is computed once.
+class GrowingBounds {
+ public:
+  explicit GrowingBounds(Tier tier);
+  ~GrowingBounds();
+  GrowingBounds(const GrowingBounds&) = delete;
+  GrowingBounds& operator=(const GrowingBounds&) = delete;
+
+  /// Returns the bounds of one value; `program` is that of the call before with values and steps added at its end.
+  [[nodiscard]] Bounds of(const Program& program, ValueId value);
+  /// Forgets all but the first values and steps.
+  void cut(std::size_t values, std::size_t steps);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Numbers below may be flushed to zero: the smallest normal one of float32.
 inline constexpr double kSmallestKept = 0x1p-126;

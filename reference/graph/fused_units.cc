@@ -1,4 +1,4 @@
-#include "reference/graph/fused_units.h"
+#include "reference/graph/interpreter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference::graph {
 namespace {

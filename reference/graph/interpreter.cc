@@ -7,10 +7,9 @@
 #include <numbers>
 #include <numeric>
 
-#include "reference/linear_quantization/value.h"
-#include "reference/numerics/bits.h"
-#include "reference/numerics/round.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/element.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference::graph {
 namespace {

@@ -10,11 +10,11 @@
 #include <variant>
 #include <vector>
 
-#include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/graph/taps.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/linear_quantization/quantize_linear.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
-#include "reference/quantize_linear/quantize_linear.h"
 
 namespace qconform::reference::graph {
 

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "reference/graph/evaluation.h"
-#include "reference/graph/spread.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::reference::graph {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "harness/tests/test_scale.h"
-#include "reference/graph/spread.h"
-#include "reference/numerics/round.h"
+#include "reference/graph/evaluation.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference::graph {
 namespace {

@@ -1,4 +1,4 @@
-#include "reference/kernels/cpu.h"
+#include "reference/kernels/kernels.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

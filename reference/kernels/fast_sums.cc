@@ -1,10 +1,10 @@
-#include "reference/kernels/fast_sums.h"
+#include "reference/kernels/kernels.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "reference/convolution/taps.h"
+#include "reference/convolution/geometry.h"
 
 namespace qconform::reference {
 namespace {

@@ -1,9 +1,7 @@
 #include "reference/kernels/kernels.h"
 
-#include "reference/kernels/cpu.h"
 #include "reference/kernels/drivers/drivers.h"
 #include "reference/kernels/micro_kernels.h"
-#include "reference/kernels/scalar.h"
 
 namespace qconform::reference {
 

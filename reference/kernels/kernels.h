@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
-#include "reference/conv_integer/conv_integer.h"
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/qlinear_conv/qlinear_conv.h"
-#include "reference/quantize_linear/quantize_linear.h"
+#include "reference/convolution/convolution.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/linear_quantization/quantize_linear.h"
 
 namespace qconform::reference {
 
@@ -55,5 +55,59 @@ struct KernelSet {
 
 /// Every set compiled into this build, the scalar reference first, then those of kernels.json.
 [[nodiscard]] std::span<const KernelSet> kernel_sets();
+
+}  // namespace qconform::reference
+
+// Asks the processor at hand, at run time, which instructions it can run: the build says nothing about the machine. A
+// feature of another architecture is never available.
+
+namespace qconform::reference::cpu {
+
+/// AVX2, and an operating system that saves the 256-bit registers.
+[[nodiscard]] bool has_avx2();
+
+/// AVX2 and AVX-VNNI, the VEX encoding of VPDPBUSD.
+[[nodiscard]] bool has_avxvnni();
+
+/// AVX-512 F, BW, DQ, VL and VNNI, and an operating system that saves the 512-bit registers.
+[[nodiscard]] bool has_avx512vnni();
+
+/// AMX tiles with 8-bit products beside AVX-512 VNNI, and a kernel that grants this process the use of the
+/// tiles. The first call asks it for that.
+[[nodiscard]] bool has_amx();
+
+/// Advanced SIMD (NEON) as every ARMv8-A processor of an application profile has it.
+[[nodiscard]] bool has_neon();
+
+/// The instructions of FEAT_DotProd: SDOT and UDOT.
+[[nodiscard]] bool has_dotprod();
+
+/// The instructions of FEAT_I8MM: SMMLA, UMMLA and USMMLA, and USDOT.
+[[nodiscard]] bool has_i8mm();
+
+}  // namespace qconform::reference::cpu
+
+// The scalar reference in the form of a kernel set. Preparing copies the description and the
+// weights; nothing is packed.
+
+namespace qconform::reference {
+
+[[nodiscard]] std::unique_ptr<PreparedNode> prepare_scalar_qlinear_conv(const QLinearConv& node,
+                                                                        RoundingProfile profile,
+                                                                        std::span<const std::byte> w);
+[[nodiscard]] std::unique_ptr<PreparedNode> prepare_scalar_conv_integer(const ConvInteger& node,
+                                                                        std::span<const std::byte> w);
+[[nodiscard]] std::unique_ptr<PreparedNode> prepare_scalar_quantize_linear(const QuantizeLinear& node);
+[[nodiscard]] std::unique_ptr<PreparedNode> prepare_scalar_dequantize_linear(const DequantizeLinear& node);
+
+// The sums of convolution/accumulate.h, several products at a time: equal to them, and many times as fast.
+
+/// Equals accumulate().
+void fast_sums(const ConvolutionOperands& operands, std::span<const std::byte> x, std::span<const std::byte> w,
+               std::span<std::int64_t> sums);
+
+/// Equals accumulate_magnitudes().
+void fast_sums_of_magnitudes(const ConvolutionOperands& operands, std::span<const std::byte> x,
+                             std::span<const std::byte> w, std::span<std::int64_t> sums);
 
 }  // namespace qconform::reference

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/kernels/drivers/aligned_memory.h"
+#include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/kernels.h"
 #include "reference/kernels/micro_kernels.h"
 

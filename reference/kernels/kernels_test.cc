@@ -13,7 +13,7 @@
 #include <iostream>
 #include <set>
 
-#include "reference/numerics/bits.h"
+#include "reference/numerics/element.h"
 #include "reference/tests/kernel_cases.h"
 
 namespace qconform::reference {

@@ -2,7 +2,7 @@
 // four positions of one.
 #pragma once
 
-#include "reference/kernels/requantize_x86.h"
+#include "reference/kernels/vectors_x86.h"
 
 namespace qconform::reference {
 namespace {

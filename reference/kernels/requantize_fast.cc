@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "reference/numerics/float_parts.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::reference {
 namespace {

@@ -1,11 +1,10 @@
-#include "reference/kernels/scalar.h"
+#include "reference/kernels/kernels.h"
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "reference/kernels/fast_sums.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference {
 namespace {

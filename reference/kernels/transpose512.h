@@ -1,5 +1,5 @@
 // Between channels first and channels last, for the ISA files alone (see panel_product.h): the 16x16
-// transposition of transpose.h in each of the four 128-bit lanes, so 16 channels of 64 pixels at a time.
+// transposition of tile_writer.h in each of the four 128-bit lanes, so 16 channels of 64 pixels at a time.
 #pragma once
 
 #include <immintrin.h>

@@ -4,7 +4,7 @@
 
 #include "reference/kernels/peak_loop.h"
 #include "reference/kernels/requantized_product256.h"
-#include "reference/kernels/vectors256.h"
+#include "reference/kernels/vectors_x86.h"
 
 namespace qconform::reference {
 namespace {

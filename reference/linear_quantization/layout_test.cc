@@ -1,4 +1,4 @@
-#include "reference/linear_quantization/layout.h"
+#include "reference/linear_quantization/linear_quantization.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 #include "reference/tests/admissible.h"
 
 namespace qconform::reference {

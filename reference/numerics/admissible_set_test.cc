@@ -1,4 +1,4 @@
-#include "reference/numerics/admissible_set.h"
+#include "reference/numerics/admissible.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

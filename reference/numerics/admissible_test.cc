@@ -9,8 +9,7 @@
 #include <limits>
 
 #include "harness/tests/test_scale.h"
-#include "reference/oracle/exact.h"
-#include "reference/oracle/quantization.h"
+#include "reference/oracle/definitions.h"
 #include "reference/tests/admissible.h"
 
 namespace qconform::reference {

@@ -1,4 +1,4 @@
-#include "reference/numerics/float_expressions.h"
+#include "reference/numerics/requantize.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #endif
 
 #include "harness/tests/test_scale.h"
-#include "reference/oracle/exact.h"
+#include "reference/oracle/definitions.h"
 #include "reference/tests/admissible.h"
 
 namespace qconform::reference {

@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "harness/tests/test_scale.h"
-#include "reference/oracle/exact.h"
-#include "reference/oracle/quantization.h"
+#include "reference/oracle/definitions.h"
 #include "reference/oracle/random_convolution.h"
 
 namespace qconform::reference {

@@ -1,11 +1,11 @@
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "harness/tests/test_scale.h"
-#include "reference/oracle/exact.h"
+#include "reference/oracle/definitions.h"
 #include "reference/oracle/random_convolution.h"
 
 namespace qconform::reference {

@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 #include "reference/tests/small_float.h"
 
 namespace qconform::reference {

@@ -1,4 +1,4 @@
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "harness/tests/test_scale.h"
-#include "reference/oracle/exact.h"
+#include "reference/oracle/definitions.h"
 #include "reference/oracle/random_convolution.h"
 #include "reference/tests/small_float.h"
 

@@ -1,12 +1,11 @@
 // The portable wide integers against the compiler's own and against GMP.
-#include "reference/numerics/wide_integer.h"
+#include "reference/numerics/integers.h"
 
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/round.h"
-#include "reference/oracle/exact.h"
+#include "reference/oracle/definitions.h"
 #include "reference/oracle/random_convolution.h"
 
 namespace qconform::reference {

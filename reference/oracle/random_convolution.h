@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "reference/convolution/accumulate.h"
-#include "reference/oracle/convolution.h"
+#include "reference/convolution/convolution.h"
+#include "reference/oracle/definitions.h"
 
 namespace qconform::reference::oracle {
 

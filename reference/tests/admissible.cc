@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/float_expressions.h"
+#include "reference/numerics/requantize.h"
 
 namespace qconform::reference {
 namespace {

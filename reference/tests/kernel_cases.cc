@@ -11,9 +11,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "reference/numerics/bits.h"
-#include "reference/numerics/float_parts.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/element.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference {
 

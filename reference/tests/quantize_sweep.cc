@@ -11,10 +11,9 @@
 #include <sstream>
 #include <vector>
 
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/numerics/bits.h"
-#include "reference/oracle/exact.h"
-#include "reference/oracle/quantization.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/numerics/element.h"
+#include "reference/oracle/definitions.h"
 #include "reference/oracle/random_convolution.h"
 #include "reference/tests/small_float.h"
 

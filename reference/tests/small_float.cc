@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/oracle/exact.h"
+#include "reference/oracle/definitions.h"
 
 namespace qconform::reference::oracle {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::reference::oracle {
 

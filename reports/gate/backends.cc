@@ -4,7 +4,7 @@
 #include <map>
 
 #include "harness/core/profile.h"
-#include "reports/gate/parts.h"
+#include "reports/gate/gate.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::gate {

@@ -1,11 +1,11 @@
-#include "reports/gate/compare_speed.h"
+#include "reports/gate/gate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/base/file.h"
-#include "harness/bench/statistics.h"
+#include "harness/bench/result.h"
 #include "harness/core/verdict.h"
 #include "harness/forms/json/json_text.h"
 #include "reports/render/bench_document.h"

@@ -6,8 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "reports/gate/parts.h"
-#include "reports/render/finding_text.h"
+#include "reports/gate/gate.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::gate {

@@ -8,7 +8,6 @@
 
 #include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/node_proto.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "reports/issue/rules.h"

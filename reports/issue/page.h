@@ -8,7 +8,7 @@
 #include "harness/backends/issue_program.h"
 #include "harness/model/judge/judge.h"
 #include "harness/report/report.h"
-#include "reports/render/explanation.h"
+#include "reports/render/single_case.h"
 
 namespace qconform::report {
 

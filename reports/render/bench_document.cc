@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/forms/json/json_text.h"
 #include "reports/render/terminal.h"

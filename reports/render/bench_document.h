@@ -12,7 +12,7 @@
 #include "harness/bench/result.h"
 #include "harness/forms/archive/archive.h"
 #include "harness/report/report.h"
-#include "reports/render/run_tables.h"
+#include "reports/render/terminal.h"
 
 namespace qconform::report {
 

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/base/error.h"
 #include "harness/report/report.h"
@@ -38,5 +42,91 @@ inline constexpr std::size_t kLeastMarkdownBytes = 2048;
 /// The verdict first, then a table of backends and operators, then the findings that are not waived, at most
 /// `limit` bytes together; what does not fit is counted. Text of backends and cases is escaped.
 [[nodiscard]] std::string to_markdown(const Report& report, std::size_t limit);
+
+// Reports read back from their JSON form: what is rendered from a report, and what compares reports, starts here.
+
+/// A larger file is refused. A report has no tensors, so this is much.
+inline constexpr std::int64_t kReportBytes = std::int64_t{256} << 20;
+/// Keys of one object: reasons for which cases were not computed are keys.
+inline constexpr std::size_t kReportKeys = std::size_t{1} << 14;
+
+/// The report that the text holds. Strict: unknown and missing members, values of the wrong type, and sums that
+/// contradict what they are sums of are errors whose field is the JSON path. Cases have their id, operator and
+/// summary only, as the report does; report::to_json() of the result is the text again.
+///
+/// A version of the form above Report::kVersion is refused with a message that says so.
+[[nodiscard]] Result<Report> read_report(std::string_view text);
+
+/// Reads the report in a file of at most kReportBytes; the error names the file.
+[[nodiscard]] Result<Report> load_report(const std::filesystem::path& file);
+
+}  // namespace qconform::report
+
+// JUnit XML: suites, cases and their results.
+
+namespace qconform::report::junit {
+
+enum class Result { passed, failed, error, skipped };
+
+struct TestCase {
+  std::string classname;
+  std::string name;
+  Result result = Result::passed;
+  std::string type;     ///< kind of a failure, in one word
+  std::string message;  ///< one line
+  std::string text;     ///< all that is known
+};
+
+struct TestSuite {
+  std::string name;
+  std::string timestamp;  ///< "2026-11-30T12:00:00"
+  double seconds = 0;
+  std::vector<std::pair<std::string, std::string>> properties;
+  std::vector<TestCase> cases;
+};
+
+/// A document with all suites and their counts.
+[[nodiscard]] std::string document(const std::string& name, const std::vector<TestSuite>& suites);
+
+}  // namespace qconform::report::junit
+
+// Pieces of Markdown as GitHub and GitLab show it. Internal to reports.
+
+namespace qconform::report {
+
+/// Text of others in a line or a table's cell: nothing in it is markup, a line break is a space.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+/// Text of others inside of an HTML element, where Markdown's own markup is none.
+[[nodiscard]] std::string escaped_html(std::string_view text);
+
+/// At most so many bytes and "...", cut between characters of UTF-8.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t longest);
+
+/// Text as code in a line or a cell.
+[[nodiscard]] std::string code(std::string_view text);
+
+/// A block of code; the fence is longer than any in the text.
+[[nodiscard]] std::string code_block(std::string_view text);
+
+/// A finding, folded: what it is in the head, the facts and the replay line below.
+[[nodiscard]] std::string finding_markdown(const Finding& finding);
+
+/// Gathers pieces until a size is reached. The head is always there; what does not fit is counted.
+class LimitedText {
+ public:
+  LimitedText(std::string head, std::size_t limit) : text_(std::move(head)), limit_(limit) {}
+  /// Adds the piece if there is room for it and for the closing line; once one was left out, so are the
+  /// others.
+  void add(const std::string& piece);
+  /// The text; where pieces were left out, with a line "N more NOUN: WHERE".
+  [[nodiscard]] std::string close(const std::string& noun, const std::string& where) const;
+
+ private:
+  static constexpr std::size_t kClosingBytes = 256;
+  std::string text_;
+  std::size_t limit_;
+  std::size_t left_out_ = 0;
+};
 
 }  // namespace qconform::report

@@ -5,10 +5,7 @@
 
 #include "harness/base/text.h"
 #include "harness/engine/findings.h"
-#include "reports/render/finding_text.h"
 #include "reports/render/forms.h"
-#include "reports/render/junit.h"
-#include "reports/render/node_lines.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {

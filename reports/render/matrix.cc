@@ -8,11 +8,9 @@
 #include <set>
 #include <tuple>
 
-#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/forms/json/json_text.h"
-#include "reports/render/finding_text.h"
-#include "reports/render/markdown.h"
-#include "reports/render/run_tables.h"
+#include "reports/render/forms.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {

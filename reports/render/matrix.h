@@ -10,7 +10,7 @@
 #include "harness/forms/archive/archive.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/report/report.h"
-#include "reports/render/run_tables.h"
+#include "reports/render/terminal.h"
 
 namespace qconform::report {
 

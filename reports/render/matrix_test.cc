@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/forms/json/json_text.h"
 
 namespace qconform::report {

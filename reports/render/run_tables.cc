@@ -1,4 +1,4 @@
-#include "reports/render/run_tables.h"
+#include "reports/render/terminal.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,6 @@
 
 #include "harness/base/text.h"
 #include "harness/model/operator.h"
-#include "reports/render/finding_text.h"
-#include "reports/render/terminal.h"
 
 namespace qconform::report {
 namespace {

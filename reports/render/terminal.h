@@ -1,12 +1,121 @@
 // The report as a summary for the terminal.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/base/text.h"
+#include "harness/engine/cover.h"
 #include "harness/report/report.h"
 
+// A run in tables for the terminal: backends by operator, a run in a few lines, reasons in few words.
+
 namespace qconform::report {
+
+class Painter {
+ public:
+  explicit Painter(bool colour) : colour_(colour) {}
+  [[nodiscard]] std::string good(const std::string& text) const { return paint(text, Colour::green); }
+  [[nodiscard]] std::string bad(const std::string& text) const { return paint(text, Colour::red); }
+  [[nodiscard]] std::string aside(const std::string& text) const { return paint(text, Colour::yellow); }
+  /// "pass" as good, "wrong" as bad, "unsupported" as neither.
+  [[nodiscard]] std::string verdict(VerdictKind kind) const;
+
+ private:
+  [[nodiscard]] std::string paint(const std::string& text, Colour colour) const {
+    return colour_ ? coloured(text, colour) : text;
+  }
+  bool colour_;
+};
+
+/// A row for each operator of each backend: cases computed right and wrong, rightly refused, declined, vacuous;
+/// below it the kinds and the reasons. `verbose`: how many elements meet which tier. Narrower than usual where it must
+/// fit into so many `columns`, or in words; 0: it need not.
+[[nodiscard]] std::string backend_table(const Report& report, const Painter& paint, bool verbose, std::size_t columns);
+
+/// "detection power on this contract: 41 of 43 mutants that apply", lines that begin with `indent`; below it the first
+/// of those that survive, and how many further ones no known case shows.
+[[nodiscard]] std::string power_lines(const DetectionPower& power, std::string_view indent);
+
+/// Why nothing was judged of a backend: "all 4,235 valid cases declined: no kernel".
+[[nodiscard]] std::string why_not_judged(const BackendResult& backend);
+
+/// How many cases each backend computed right and wrong, a column for each operator: "1,309 / 0", "-" where it computed
+/// none; and how many findings are waived. A line for each operator where that would not fit into `columns`.
+[[nodiscard]] std::string brief_table(const Report& report, const Painter& paint, std::size_t columns);
+
+/// "F1 wrong QLinearConv on mine, 39 cases: x [1,1,3] * w [1,1,3]; y[0,0,0] got 2, ... admissible {1}", for each
+/// finding that no waiver covers.
+[[nodiscard]] std::string finding_rows(const Report& report, const Painter& paint);
+
+using qconform::shown;
+
+/// A line for each group of reasons that begin alike, up to their first colon, the most frequent first: the count, and
+/// the commonest reason of the group as it is, with the number of the others. `most`: after so many groups one line
+/// counts the rest. With `verbose` every reason has its line.
+[[nodiscard]] std::vector<std::string> reason_lines(const std::map<std::string, std::uint64_t>& counts, bool verbose,
+                                                    std::size_t most = SIZE_MAX);
+
+// Texts of a finding, for every form that people read.
+
+/// One line of a finding: "when", "padded, x_zero_point != 0 ...".
+struct Fact {
+  /// why, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk, replay
+  std::string label;
+  std::string value;
+};
+
+/// A command line for people: one that is too long to be read is cut.
+[[nodiscard]] std::string shown_command(const std::string& command);
+
+/// In the order in which they are read; what is not known is left out.
+[[nodiscard]] std::vector<Fact> facts_of(const Finding& finding);
+
+/// Wrong, and on purpose: told apart from other failures, and a failure all the same.
+[[nodiscard]] bool is_lossy_by_design(const Finding& finding);
+
+/// Behind the verdict, what it is about: ", pad-raw-zero (C1)", ", lossy by design, bias-rounded", " (C8)"; empty where
+/// no more is known.
+[[nodiscard]] std::string subject_of(const Finding& finding);
+
+/// "1,900 further failing cases, not examined far enough to name a cause"; empty for none.
+[[nodiscard]] std::string undetermined_text(std::uint64_t cases);
+
+/// "39 cases", "4,000 cases, 1,187 of them examined"
+[[nodiscard]] std::string cases_text(const Finding& finding);
+
+/// The smallest failing case in one line, also where the finding was read from a report.
+[[nodiscard]] std::string example_summary(const Finding& finding);
+/// The case as it was met, in one line, also where the finding was read from a report.
+[[nodiscard]] std::string original_summary(const Shrinking& shrinking);
+
+// Lines of a run about the quantized nodes of whole models.
+
+/// "1.4 %"; 100 % of all alone, and 0 % of none alone.
+[[nodiscard]] std::string share_text(std::uint64_t part, std::uint64_t whole);
+
+/// "judged 2 of 141 quantized nodes (1.4 %)"
+[[nodiscard]] std::string share_text(const NodeCoverage& judged);
+
+/// "judged 2 of 141 quantized nodes (1.4 %): scalar, avx2" for each model and each share; the model follows where there
+/// are several.
+[[nodiscard]] std::vector<std::string> share_lines(const Report& report);
+
+/// share_lines(), and below them every other quantized node by operator and reason: those without a case, and what else
+/// each backend was not judged on. Empty without models.
+[[nodiscard]] std::string node_lines(const Report& report, const Painter& paint);
+
+/// "     89  MatMulInteger: operator: ..."
+[[nodiscard]] std::string uncovered_line(const UncoveredNodes& part);
+
+// Shows on the terminal what cases execute of an instrumented plugin.
+
+/// In 80 columns: how much each suite and what was drawn executed, the functions and lines that nothing executes, and
+/// how many cases are kept.
+[[nodiscard]] std::string cover_table(const CoverResult& result);
 
 /// The first line of a run: version, seed, kernels, profile. Printed before anything random starts.
 [[nodiscard]] std::string headline(const Report& report);

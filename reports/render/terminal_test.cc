@@ -2,19 +2,33 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 #include <rapidcheck/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "harness/backends/select.h"
 #include "harness/base/text.h"
-#include "harness/report/progress.h"
-#include "harness/tests/arbitrary_report.h"
+#include "harness/engine/run_suites.h"
+#include "harness/forms/archive/report_archive.h"
+#include "harness/graphs/node_lowering.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/operator.h"
+#include "harness/report/campaign_result.h"
+#include "harness/tests/arbitrary_archive.h"
+#include "harness/tests/network.h"
+#include "harness/tests/stand_ins.h"
 #include "reports/gate/gate.h"
 #include "reports/render/forms.h"
 #include "reports/render/matrix.h"
+#include "reports/render/viewer.h"
 
 namespace qconform::report {
 namespace {
@@ -165,6 +179,254 @@ TEST(SecondsLeft, AreNotToldFromTooFew) {
     }
   }
   EXPECT_FALSE(seconds_left(1001, 1000, 100).has_value());
+}
+
+TEST(FindingText, ListsWhatTwoModelsHaveInCommonOnce) {
+  Finding finding;
+  finding.diagnosis.emplace();
+  finding.diagnosis->defects = {{.id = "a", .stages = "tail_round", .evidence = "OpenCV 4.6.0"},
+                                {.id = "b", .stages = "round", .evidence = "OpenCV 4.6.0"}};
+  const std::vector<Fact> facts = facts_of(finding);
+  const auto text_of = [&](std::string_view label) {
+    const auto found = std::find_if(facts.begin(), facts.end(), [&](const Fact& fact) { return fact.label == label; });
+    return found == facts.end() ? "" : found->value;
+  };
+  EXPECT_EQ(text_of("known"), "OpenCV 4.6.0");
+  EXPECT_EQ(text_of("look at"), "tail_round, round") << "one is no part of the other";
+}
+
+// Tests the lines of runs about the quantized nodes of whole models.
+
+using ::qconform::testing::Network;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using enum ElementType;
+
+TEST(ShareText, IsAllOnlyOfAllAndNoneOnlyOfNone) {
+  EXPECT_EQ(share_text(2, 141), "1.4 %");
+  EXPECT_EQ(share_text(139, 141), "98.6 %");
+  EXPECT_EQ(share_text(141, 141), "100 %");
+  EXPECT_EQ(share_text(0, 141), "0 %");
+  EXPECT_EQ(share_text(99'999, 100'000), "99.9 %");
+  EXPECT_EQ(share_text(1, 100'000), "0.1 %");
+  EXPECT_EQ(share_text(1, 2), "50 %");
+}
+
+// A random model: all values are matrices of 4 by 4, and the maker knows each value's type.
+class RandomModel {
+ public:
+  explicit RandomModel(std::uint64_t seed) : rng_(seed, 0) {
+    net_.model().mutable_opset_import(0)->set_version(21);
+    net_.add_opset("com.example", 1);
+    net_.input("x", float32, {4, 4});
+    net_.input("q", uint8, {4, 4});
+    values_ = {{float32, {"x"}}, {uint8, {"q"}}, {int32, {}}};
+    net_.constant("w", Tensor::of<std::int8_t>(int8, {4, 4}, std::vector<std::int8_t>(16, 3)));
+    net_.scale("s");
+    net_.zero_point("z");
+    for (std::int64_t nodes = rng_.between(4, 16); nodes > 0; --nodes) add_node();
+    if (rng_.below(3) == 0) add_function();
+    const auto& last = values_[float32].back();
+    net_.graph().add_output()->set_name(last);
+  }
+
+  Network& net() { return net_; }
+  [[nodiscard]] std::uint64_t quantized() const { return quantized_; }
+
+ private:
+  std::string any(ElementType type) {
+    return values_[type][rng_.below(static_cast<std::uint32_t>(values_[type].size()))];
+  }
+
+  // Counts the node by the definition: by its name, or because data of 8 bits go in or come out.
+  onnx::NodeProto& add(const std::string& op_type, const std::vector<std::string>& inputs, ElementType result,
+                       bool is_quantized, const std::string& domain = "") {
+    const std::string name = "v" + std::to_string(next_++);
+    onnx::NodeProto& node = net_.node(op_type, inputs, name, domain);
+    values_[result].push_back(name);
+    quantized_ += is_quantized ? 1 : 0;
+    return node;
+  }
+
+  void add_node() {
+    const std::vector<std::string> qlinear{any(uint8), "s", "z", any(uint8), "s", "z", "s", "z"};
+    switch (rng_.below(15)) {
+      case 0:
+      case 1: add("QuantizeLinear", {any(float32), "s", "z"}, uint8, true); break;
+      case 2:
+      case 3: add("DequantizeLinear", {any(uint8), "s", "z"}, float32, true); break;
+      case 4: add("Relu", {any(float32)}, float32, false); break;
+      case 5: add("MatMul", {any(float32), any(float32)}, float32, false); break;
+      case 6: add("Mystery", {any(float32)}, float32, false, "com.example"); break;
+      case 7: add("Identity", {any(uint8)}, uint8, true); break;
+      case 8: add("MatMulInteger", {any(uint8), "w", "z"}, int32, true); break;
+      case 9: add("QLinearMatMul", qlinear, uint8, true); break;
+      case 10: add("QLinearAdd", qlinear, uint8, true, "com.microsoft"); break;
+      case 11: add("QuickGelu", {any(float32)}, float32, false, "com.microsoft"); break;
+      case 12: {
+        onnx::NodeProto& node = add("DynamicQuantizeLinear", {any(float32)}, uint8, true);
+        node.add_output(node.output(0) + "_s");
+        node.add_output(node.output(0) + "_z");
+        break;
+      }
+      case 13:
+        if (!values_[int32].empty()) Network::integer(add("Cast", {any(int32)}, float32, false), "to", 1);
+        break;
+      default: add("Transpose", {"w"}, int8, true); break;  // it moves a constant
+    }
+  }
+
+  // Its nodes are the model's too, and are counted by their names.
+  void add_function() {
+    onnx::FunctionProto& function = *net_.model().add_functions();
+    function.set_name("F");
+    function.set_domain("com.example");
+    for (const char* op_type : {"QuantizeLinear", "Relu", "MatMulInteger"}) {
+      function.add_node()->set_op_type(op_type);
+    }
+    quantized_ += 2;
+  }
+
+  Rng rng_;
+  Network net_;
+  std::map<ElementType, std::vector<std::string>> values_;
+  std::uint64_t quantized_ = 0;
+  int next_ = 0;
+};
+
+using RunOfModels = testing::ModelFixture;
+
+Report report_of(std::unique_ptr<Suite> suite) {
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::move(suite));
+  auto backends = backend::select_all({"scalar", "interpreter"}, RoundingProfile::correctly_rounded, {});
+  EXPECT_TRUE(backends.has_value());
+  backends->push_back(std::make_unique<testing::RefusingBackend>());
+  Report report;
+  report.environment.started = "2026-01-01T00:00:00Z";
+  report.profile = "conformance";
+  report.overflow = "wrap";
+  EXPECT_TRUE(run_suites(suites, *backends, {}, report).has_value());
+  report.backends.back().decides = false;
+  return report;
+}
+
+std::uint64_t sum_of(const nlohmann::ordered_json& coverage) {
+  std::uint64_t sum = coverage["covered"];
+  for (const auto& part : coverage["uncovered"]) {
+    EXPECT_FALSE(part["reason"].get<std::string>().empty());
+    sum += part["nodes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(coverage["quantized"], sum);
+  return sum;
+}
+
+// Adds up the lines that the text has for a model and a backend: judged nodes and those that are listed.
+std::uint64_t sum_in_text(const std::string& text, const std::string& backend) {
+  std::uint64_t sum = 0;
+  std::string part;
+  for (const std::string_view view : split(text, "\n")) {
+    std::string line(view);
+    if (line.starts_with("judged ")) {
+      std::vector<std::string> names;
+      const std::string listed = line.substr(line.find("): ") + 3);
+      for (const std::string_view name : split(listed, ", ")) names.emplace_back(name);
+      const bool is_its = std::find(names.begin(), names.end(), backend) != names.end();
+      if (is_its) sum += std::stoull(line.substr(7));
+    } else if (line == "  in no case:") {
+      part = backend;
+    } else if (line.starts_with("  not judged on ")) {
+      part = line.substr(16, line.size() - 17);
+    } else if (!line.starts_with("      ")) {
+      part.clear();
+    } else if (part == backend) {
+      sum += std::stoull(line);
+    }
+  }
+  return sum;
+}
+
+bool is_tested(const std::string& op_type) {
+  const std::size_t colons = op_type.find("::");
+  const std::string domain = colons == std::string::npos ? "" : op_type.substr(0, colons);
+  const std::string name = colons == std::string::npos ? op_type : op_type.substr(colons + 2);
+  return find_operator(domain, name) != nullptr || lowering::find_node_operator(name, kNewestOpset, domain) != nullptr;
+}
+
+// Judged and listed nodes are all quantized nodes, wherever a report says so; no operator that is tested is called
+// untested; and what was judged in part is never said to conform.
+TEST_F(RunOfModels, AccountForEveryQuantizedNode) {
+  std::size_t short_models = 0;
+  std::size_t whole_models = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    RandomModel model(seed);
+    if (model.quantized() == 0) continue;
+    const Report report = report_of(open(model.net(), seed));
+    const std::string text = summary(report, {});
+    const auto json = nlohmann::ordered_json::parse(to_json(report));
+    EXPECT_EQ(sum_of(json["suites"][0]["quantized_nodes"]), model.quantized()) << seed;
+    EXPECT_THAT(text, StartsWith("judged "));
+    for (const BackendResult& backend : report.backends) {
+      EXPECT_EQ(sum_in_text(text, backend.info.name), model.quantized()) << seed << "\n" << text;
+    }
+    for (const auto& backend : json["backends"]) {
+      const auto& coverage = backend["quantized_nodes"][0];
+      EXPECT_EQ(sum_of(coverage), model.quantized()) << seed << backend["name"];
+      for (const auto& part : coverage["uncovered"]) {
+        const std::string reason = part["reason"];
+        EXPECT_TRUE(reason.find("does not test") == std::string::npos || !is_tested(part["operator"])) << part;
+        EXPECT_THAT(text, HasSubstr(part["operator"].get<std::string>() + ": " + reason + "\n"));
+      }
+    }
+    if (viewer() != nullptr) {
+      const auto page = to_html({.report = to_json(report), .bench = {}, .comparison = {}});
+      ASSERT_TRUE(page.has_value());
+      EXPECT_THAT(*page, HasSubstr(json["backends"][0]["quantized_nodes"].dump().substr(0, 40)));
+    }
+    for (const bool brief : {false, true}) {
+      const std::string shown_text = summary(report, {.brief = brief}) + conclusions(report, false);
+      for (const BackendResult& backend : report.backends) {
+        const bool is_short = backend.is_short_of_nodes();
+        (is_short ? short_models : whole_models) += 1;
+        if (!is_short) continue;
+        EXPECT_THAT(shown_text, Not(HasSubstr("conforms: " + backend.info.name)));
+        if (backend.is_judged()) {
+          EXPECT_THAT(shown_text, HasSubstr("agrees on "));
+        }
+      }
+    }
+    const bool any_short = std::any_of(report.backends.begin(), report.backends.end(), [](const auto& backend) {
+      return backend.decides && backend.is_short_of_nodes();
+    });
+    EXPECT_EQ(to_markdown(report, kCommentBytes).starts_with("### qconform: conforms"),
+              report.conforms() && !any_short);
+  }
+  EXPECT_GT(short_models, 20U);
+}
+
+TEST_F(RunOfModels, ConformOnlyOnTheShareThatIsDemanded) {
+  Network net;
+  net.input("x", float32, {4});
+  net.node("QuantizeLinear", {"x", net.scale("s"), net.zero_point("z")}, "q");
+  net.node("DequantizeLinear", {"q", "s", "z"}, "y");
+  net.node("QLinearAdd", {"q", "s", "z", "q", "s", "z", "s", "z"}, "sum", "com.microsoft");
+  Report report = report_of(open(net));
+  BackendResult& scalar = report.backends[0];
+  ASSERT_EQ(scalar.nodes.front().covered, 2U);
+  ASSERT_EQ(scalar.nodes.front().quantized(), 3U);
+  EXPECT_TRUE(scalar.conforms()) << "nothing was demanded";
+  EXPECT_EQ(conclusion_text(scalar), "agrees on 2 of 3 quantized nodes");
+  scalar.min_judged = 67;
+  EXPECT_FALSE(scalar.conforms());
+  EXPECT_EQ(conclusion_text(scalar), "agrees on 2 of 3 quantized nodes");
+  EXPECT_THAT(to_junit(report), HasSubstr("--min-judged 67"));
+  scalar.min_judged = 66;
+  EXPECT_TRUE(scalar.conforms());
+  EXPECT_EQ(conclusion_text(scalar), "conforms");
+  const auto read = read_report(to_json(report));
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(read->backends[0].nodes, scalar.nodes);
 }
 
 }  // namespace

@@ -6,14 +6,12 @@
 #include <fstream>
 
 #include "harness/core/profile.h"
-#include "harness/diagnose/audit/audit_json.h"
-#include "harness/forms/archive/json_archives.h"
+#include "harness/diagnose/audit/audit.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/forms/archive/report_archive.h"
-#include "harness/forms/archive/schema_archive.h"
-#include "harness/forms/defects/learnt_model.h"
-#include "harness/forms/defects/stated_defects.h"
+#include "harness/forms/defects/defect_files.h"
 #include "harness/forms/json/json_text.h"
-#include "reports/gate/change.h"
+#include "reports/gate/gate.h"
 #include "reports/render/bench_document.h"
 #include "reports/render/matrix.h"
 

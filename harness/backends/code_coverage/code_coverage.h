@@ -3,11 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/base/error.h"
+#include "harness/core/fields.h"
 
 namespace qconform {
 
@@ -87,6 +91,116 @@ class CodeCoverage {
 
   Shared* shared_;
   std::vector<std::uint32_t> loading_;
+};
+
+// The instructions of a library, with the lines of source that they were made of.
+
+struct CodeListing {
+  struct Instruction {
+    std::uint64_t offset = 0;
+    std::uint32_t symbol = 0;    ///< instructions with different ones lie in different functions of the library
+    std::uint32_t function = 0;  ///< position in `functions`; of an inlined function its own
+    std::uint32_t file = 0;      ///< position in `files`
+    std::uint32_t line = 0;      ///< 0 where the library has no debug information
+    bool reports = false;        ///< calls what GCC's -fsanitize-coverage=trace-pc adds
+  };
+
+  std::vector<std::string> functions;     ///< "row_of<float>(int)"
+  std::vector<std::string> files;         ///< absolute, or as the compiler was told
+  std::vector<Instruction> instructions;  ///< in ascending order of `offset`
+
+  [[nodiscard]] bool has_lines() const;
+  /// Position of the last instruction that begins at `offset` or before it; instructions.size() where there is none.
+  [[nodiscard]] std::size_t at(std::uint64_t offset) const;
+};
+
+/// As objdump of binutils lists it. Errors, of the field `module`: objdump is missing, or fails.
+[[nodiscard]] Result<CodeListing> list_code(const std::string& module);
+
+/// Reads what `objdump -d -l -C --no-show-raw-insn` prints, line by line.
+class CodeListingReader {
+ public:
+  void take(std::string_view line);
+  [[nodiscard]] CodeListing finish();
+
+ private:
+  using Numbers = std::map<std::string, std::uint32_t, std::less<>>;
+
+  [[nodiscard]] static std::uint32_t number_of(std::string_view name, Numbers& numbers,
+                                               std::vector<std::string>& names);
+  void take_function(std::string_view name);
+  bool take_instruction(std::string_view line);
+  bool take_place(std::string_view line);
+
+  CodeListing listing_;
+  Numbers functions_;
+  Numbers files_;
+  CodeListing::Instruction next_;
+};
+
+// Maps the edges of an instrumented plugin to its source.
+
+/// Lines that follow each other, but for those that have no code of their own.
+struct LineRange {
+  QC_DESCRIBED(.name = "lines");
+  QC_FIELD(std::uint64_t, first, {}, "first");
+  QC_FIELD(std::uint64_t, last, {}, "last");
+
+  bool operator==(const LineRange&) const = default;
+};
+
+/// A function with its own lines, wherever it was inlined.
+struct FunctionCode {
+  QC_DESCRIBED(.name = "function");
+  QC_FIELD(std::string, name, {}, "name");
+  QC_FIELD(std::string, file, {}, "file");
+  QC_FIELD(std::uint64_t, line, {}, "line", .doc = "The first that has code.");
+  QC_FIELD(std::uint64_t, lines, {}, "lines", .doc = "That have code.");
+  QC_FIELD(std::uint64_t, executed, {}, "executed", .doc = "Of these.");
+
+  bool operator==(const FunctionCode&) const = default;
+};
+
+struct FileCode {
+  QC_DESCRIBED(.name = "file");
+  QC_FIELD(std::string, file, {}, "file");
+  QC_FIELD(std::uint64_t, lines, {}, "lines", .doc = "That have code.");
+  QC_FIELD(std::uint64_t, executed, {}, "executed", .doc = "Of these.");
+  QC_FIELD(std::vector<LineRange>, not_executed, {}, "not_executed");
+
+  bool operator==(const FileCode&) const = default;
+};
+
+/// By path, and by name within a file.
+struct SourceCoverage {
+  std::vector<FileCode> files;
+  std::vector<FunctionCode> functions;
+};
+
+class CodeMap {
+ public:
+  /// Errors: what list_code() says of a module.
+  [[nodiscard]] static Result<CodeMap> of(const CodeCoverage& code);
+
+  /// How many edges there are.
+  [[nodiscard]] std::uint32_t edges() const { return edges_; }
+  /// Whether the plugin has debug information.
+  [[nodiscard]] bool has_lines() const;
+  /// The source that the edges `executed` cover, without headers of the system. `code` is what the map was made of.
+  [[nodiscard]] SourceCoverage source(const CodeCoverage& code, const std::vector<std::uint32_t>& executed) const;
+
+ private:
+  struct Module {
+    CodeListing listing;
+    /// For each instruction the one that begins its block: a position, or listing.instructions.size().
+    std::vector<std::size_t> block;
+  };
+
+  /// Position of the instruction with which the edge begins; the number of instructions where it is not known.
+  [[nodiscard]] static std::size_t begin_of(const CodeListing& listing, CodeCoverage::Form form, CodePlace place);
+
+  std::vector<Module> modules_;
+  std::uint32_t edges_ = 0;
 };
 
 }  // namespace qconform

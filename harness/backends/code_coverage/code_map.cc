@@ -1,10 +1,143 @@
-#include "harness/backends/code_coverage/code_map.h"
+#include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <utility>
 
+#include "harness/backends/code_coverage/code_coverage.h"
+#include "harness/base/process.h"
+#include "harness/base/text.h"
+
 namespace qconform {
+namespace {
+
+constexpr int kNotFound = 127;  // the exit status of a shell that does not find the program
+
+// False where `text` does not begin with a number.
+template <typename T>
+bool take_number(std::string_view& text, T& number, int base) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc{} || end == text.data()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+bool calls_recorder(std::string_view instruction) {
+  const bool is_call = instruction.starts_with("call") || instruction.starts_with("bl");
+  return is_call && (instruction.find("<__sanitizer_cov_trace_pc>") != std::string_view::npos ||
+                     instruction.find("<__sanitizer_cov_trace_pc@") != std::string_view::npos);
+}
+
+// Gives each whole line to `take`, and leaves the rest.
+void take_lines(std::string& text, const std::function<void(std::string_view)>& take) {
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    take(std::string_view(text).substr(begin, end - begin));
+  }
+  text.erase(0, begin);
+}
+
+}  // namespace
+
+bool CodeListing::has_lines() const {
+  return std::any_of(instructions.begin(), instructions.end(), [](const Instruction& i) { return i.line != 0; });
+}
+
+std::size_t CodeListing::at(std::uint64_t offset) const {
+  const auto behind = std::upper_bound(instructions.begin(), instructions.end(), offset,
+                                       [](std::uint64_t value, const Instruction& i) { return value < i.offset; });
+  return behind == instructions.begin() ? instructions.size()
+                                        : static_cast<std::size_t>(behind - instructions.begin()) - 1;
+}
+
+std::uint32_t CodeListingReader::number_of(std::string_view name, Numbers& numbers, std::vector<std::string>& names) {
+  const auto found = numbers.find(name);
+  if (found != numbers.end()) return found->second;
+  const auto number = static_cast<std::uint32_t>(names.size());
+  numbers.emplace(name, number);
+  names.emplace_back(name);
+  return number;
+}
+
+void CodeListingReader::take(std::string_view line) {
+  if (line.empty() || line.starts_with("Disassembly of ")) return;
+  if (line.ends_with(">:")) {
+    ++next_.symbol;
+  } else if (line.ends_with(':')) {
+    take_function(line.substr(0, line.size() - 1));
+  } else if (!take_instruction(line)) {
+    take_place(line);
+  }
+}
+
+// "row_of<float>(int) const [clone .isra.0]"; of C, and of what has no parameters, "row_of()".
+void CodeListingReader::take_function(std::string_view name) {
+  name = name.substr(0, name.find(" [clone "));
+  if (name.ends_with("()")) name.remove_suffix(2);
+  next_.function = number_of(name, functions_, listing_.functions);
+  next_.line = 0;
+}
+
+// "    1139:	push   %rbp"
+bool CodeListingReader::take_instruction(std::string_view line) {
+  if (line.front() != ' ') return false;
+  line = trimmed(line);
+  if (!take_number(line, next_.offset, 16) || !line.starts_with(":\t")) return false;
+  if (listing_.functions.empty()) next_.function = number_of("", functions_, listing_.functions);
+  if (listing_.files.empty()) next_.file = number_of("", files_, listing_.files);
+  next_.reports = calls_recorder(line.substr(2));
+  listing_.instructions.push_back(next_);
+  return true;
+}
+
+// "/src/kernel.cc:17 (discriminator 2)"
+bool CodeListingReader::take_place(std::string_view line) {
+  const std::size_t note = line.rfind(" (discriminator");
+  if (note != std::string_view::npos) line = line.substr(0, note);
+  const std::size_t colon = line.rfind(':');
+  if (colon == std::string_view::npos) return false;
+  std::string_view number = line.substr(colon + 1);
+  std::uint32_t at = 0;
+  if (!take_number(number, at, 10) || !number.empty()) return false;
+  const std::string file = std::filesystem::path(line.substr(0, colon)).lexically_normal().string();
+  next_.file = number_of(file, files_, listing_.files);
+  next_.line = at;
+  return true;
+}
+
+CodeListing CodeListingReader::finish() {
+  std::stable_sort(listing_.instructions.begin(), listing_.instructions.end(),
+                   [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  return std::move(listing_);
+}
+
+Result<CodeListing> list_code(const std::string& module) {
+  const std::string command = "LC_ALL=C objdump -d -l -C --no-show-raw-insn " + shell_word(module);
+  QCONFORM_ASSIGN(const auto process, ChildProcess::start(command, ChildProcess::Output::piped));
+  CodeListingReader reader;
+  std::string received;
+  while (!process->output_closed()) {
+    std::string_view nothing;
+    process->exchange(nothing, received, std::chrono::seconds(1));
+    take_lines(received, [&](std::string_view line) { reader.take(line); });
+  }
+  while (!process->status()) {
+    std::string_view nothing;
+    process->exchange(nothing, received, std::chrono::milliseconds(10));
+  }
+  const int status = *process->status();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotFound) {
+    return fail(module, "objdump is missing, which lists its lines (apt-get install binutils)");
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail(module, "objdump failed: " + process->log());
+  return reader.finish();
+}
+
 namespace {
 
 // A block reaches from the instruction that begins it to the next one that does so. What stands before the first of a

@@ -13,8 +13,6 @@
 #include <optional>
 #include <set>
 
-#include "harness/backends/libraries/roots.h"
-#include "harness/backends/libraries/worker_program.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/environment.h"

@@ -1,5 +1,5 @@
 // Part of each module: QCONFORM_MODULE is the name of the adapter.
-#include "harness/backends/libraries/module.h"
+#include "harness/backends/libraries/libraries.h"
 #include "harness/core/version.h"
 
 namespace qconform::libraries {

@@ -1,5 +1,5 @@
 // An adapter as a module, for module_test.cc. QCONFORM_SAMPLE_ENTRY: its entry tells another version.
-#include "harness/backends/libraries/module.h"
+#include "harness/backends/libraries/libraries.h"
 
 namespace qconform::libraries {
 

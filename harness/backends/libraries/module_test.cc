@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/module.h"
+#include "harness/backends/libraries/libraries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/peers.h"
+#include "harness/backends/libraries/libraries.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "harness/backends/kinds.h"
-#include "harness/backends/libraries/roots.h"
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 

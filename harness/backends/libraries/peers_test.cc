@@ -1,6 +1,6 @@
 // Tests the messages of qconform about missing and damaged roots of peers, which the test makes. Where the root of a
 // runtime is here, its peer answers a small case right.
-#include "harness/backends/libraries/peers.h"
+#include "harness/backends/libraries/libraries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "harness/backends/libraries/libraries.h"
+#include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
-#include "harness/backends/self_check.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
 #include "harness/tests/temporary_folder.h"

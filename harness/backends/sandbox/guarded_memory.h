@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/core/outcome.h"
+#include "harness/core/verdict.h"
 
 namespace qconform {
 

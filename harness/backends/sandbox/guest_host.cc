@@ -1,4 +1,4 @@
-#include "harness/backends/sandbox/guest_host.h"
+#include "harness/backends/sandbox/worker_host.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,12 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "harness/backends/sandbox/case_channel.h"
-#include "harness/backends/sandbox/disk_channel.h"
-#include "harness/backends/sandbox/message.h"
-#include "harness/backends/sandbox/worker_process.h"
-#include "harness/base/machine_failure.h"
-#include "harness/base/pipe.h"
+#include "harness/backends/sandbox/channel.h"
+#include "harness/backends/sandbox/sandbox.h"
+#include "harness/base/error.h"
+#include "harness/base/process.h"
 
 namespace qconform {
 

@@ -1,4 +1,4 @@
-#include "harness/backends/sandbox/message.h"
+#include "harness/backends/sandbox/channel.h"
 
 #include <cstring>
 #include <type_traits>

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "harness/backends/select.h"
-#include "harness/base/process_tree.h"
+#include "harness/base/process.h"
 #include "harness/engine/run_suites.h"
-#include "harness/tests/rows.h"
+#include "harness/tests/stand_ins.h"
 
 namespace qconform {
 namespace {

@@ -12,10 +12,8 @@
 #include <utility>
 
 #include "harness/backends/code_coverage/code_coverage.h"
-#include "harness/backends/sandbox/crash_place.h"
+#include "harness/backends/sandbox/channel.h"
 #include "harness/backends/sandbox/guarded_run.h"
-#include "harness/backends/sandbox/guest_host.h"
-#include "harness/backends/sandbox/message.h"
 #include "harness/backends/sandbox/worker_host.h"
 
 namespace qconform {

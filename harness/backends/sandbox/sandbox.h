@@ -1,16 +1,53 @@
 // Opens backends in worker processes, where a crash harms nothing else.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "harness/backends/sandbox/worker_process.h"
+#include "harness/backends/sandbox/channel.h"
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
 
+// The place in the code where a signal ended a backend.
+
 namespace qconform {
+
+/// For a signal's handler: writes where the innermost function lay that belongs to no library of the system, as
+/// "libdnnl.so.2: _ZN4dnnl..." with a symbol, "libdnnl.so.2+0x1234" without one, or "generated code"; ends it with a
+/// zero. `context`: the handler's. Walks the stack, which may be damaged: what is to survive a second signal is to be
+/// written before.
+void write_crash_place(const void* context, std::span<char> text);
+
+/// To be called once before: what walking the stack needs is loaded then.
+void prepare_crash_places();
+
+/// Returns the place for a reader: symbols as in the source, without parameters.
+[[nodiscard]] std::string readable_crash_place(const std::string& place);
+
+// The inside of a worker process.
+
+/// Opens a backend in the process that it will run in.
+using OpenBackend = std::function<Result<std::unique_ptr<Backend>>()>;
+
+/// Bytes of a log's end that are kept with an outcome.
+inline constexpr std::int64_t kLogShown = 4096;
+
+/// Opens the backend, says hello, and answers requests until somebody kills the process, or until a case writes
+/// out of bounds: nothing in this process can be trusted then. `memory_limit`: bytes of address
+/// space that the backend may take beside what is there before. stdout and stderr go to the file `log`, which
+/// is emptied into the outcome of the case that wrote it.
+[[noreturn]] void run_worker(const OpenBackend& open, CaseChannel& channel, int log, std::int64_t memory_limit);
+
+/// Whether a process can run further cases after this outcome.
+[[nodiscard]] bool leaves_process_sound(const Outcome& outcome);
+
+/// The end of a log file, which is emptied; nothing costs little.
+[[nodiscard]] std::string take_log(int log);
 
 struct SandboxLimits {
   enum class Guard : std::uint8_t {
@@ -20,7 +57,7 @@ struct SandboxLimits {
   double timeout = 10;  ///< seconds for one run of a case; an opening has twelve times as many
   std::int64_t memory = std::int64_t{2048} << 20;  ///< bytes beyond what the loaded backend has
   Guard guard = Guard::sampled;
-  std::size_t slot_bytes = slot_bytes_here();  ///< the most bytes of a case, and of its output (case_channel.h)
+  std::size_t slot_bytes = slot_bytes_here();  ///< the most bytes of a case, and of its output (channel.h)
 };
 
 /// Opens a backend in a worker process forked from this one. When the worker ends, a new one replaces it. A crash, an

@@ -1,6 +1,5 @@
 // Libraries that do everything wrong that a backend can, each told as what it is, at the right case.
 #include "harness/backends/sandbox/sandbox.h"
-#include "harness/backends/sandbox/crash_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,17 +11,17 @@
 #include <ostream>
 #include <tuple>
 
-#include "harness/backends/plugin_graph.h"
-#include "harness/backends/sandbox/message.h"
+#include "harness/backends/plugin.h"
+#include "harness/backends/sandbox/channel.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/run_suites.h"
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/judge/judge.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
-#include "harness/tests/rows.h"
+#include "harness/tests/stand_ins.h"
 
 namespace qconform {
 namespace {

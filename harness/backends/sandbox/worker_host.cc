@@ -13,10 +13,9 @@
 #include <fstream>
 #include <string>
 
-#include "harness/backends/sandbox/message.h"
-#include "harness/base/forked_process.h"
-#include "harness/base/machine_failure.h"
-#include "harness/base/process_tree.h"
+#include "harness/backends/sandbox/channel.h"
+#include "harness/base/error.h"
+#include "harness/base/process.h"
 
 namespace qconform {
 namespace {

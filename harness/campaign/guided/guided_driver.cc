@@ -7,10 +7,10 @@
 
 #include "harness/base/file.h"
 #include "harness/campaign/build_report.h"
-#include "harness/campaign/guided/kept_inputs.h"
-#include "harness/campaign/run_log.h"
+#include "harness/campaign/driver.h"
+#include "harness/campaign/guided/libfuzzer.h"
 #include "harness/onnx/case_model.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 
 namespace qconform::guided {
 

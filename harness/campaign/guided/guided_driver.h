@@ -10,7 +10,6 @@
 
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/driver.h"
-#include "harness/campaign/guided/kept_inputs.h"
 #include "harness/campaign/guided/libfuzzer.h"
 
 namespace qconform::guided {

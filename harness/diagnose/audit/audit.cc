@@ -1,9 +1,21 @@
 #include "harness/diagnose/audit/audit.h"
-#include "harness/model/operator.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <memory>
+#include <utility>
+
+#include "harness/base/file.h"
+#include "harness/engine/relation_check.h"
+#include "harness/forms/archive/archive.h"
+#include "harness/forms/json/json_text.h"
+#include "harness/model/defects/diagnosed_case.h"
+#include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
+#include "harness/suites/select.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -189,6 +201,225 @@ Survival Audit::survival(const Mutant& mutant) const {
   if (behind.empty()) return {"no case has " + trigger, {}};
   if (unreached.size() == behind.size()) return {"never reached: " + joined_labels(unreached), unreached};
   return {"its corner case is reached, but not where it shows: " + trigger, unreached};
+}
+
+// Audits what relations detect of the defect models, without the right answer.
+
+namespace {
+
+class RelationAuditor {
+ public:
+  RelationAuditor(std::string suite, const AuditOptions& options, const BackendOfModel& backend_of)
+      : options_(options) {
+    audit_.suite = std::move(suite);
+    audit_.mutants = all_mutants();
+    for (const Mutant& mutant : audit_.mutants) {
+      Model model(arithmetic_of(options.policy.profile));
+      static_cast<void>(model.add(*mutant.defect));
+      backends_.push_back(backend_of(std::move(model)));
+    }
+    seconds_.resize(backends_.size());
+  }
+
+  Result<void> run(Suite& source) {
+    while (!options_.until_killed || audit_.killed() < audit_.killable()) {
+      QCONFORM_ASSIGN(auto next, source.next());
+      if (!next) return {};
+      ++audit_.cases;
+      audit_.graphs += next->is_one_node() ? 0 : 1;
+      run_case(*next);
+      if (options_.progress) options_.progress(audit_.cases);
+    }
+    return {};
+  }
+
+  Audit take() { return std::move(audit_); }
+
+ private:
+  void run_case(const Case& test_case) {
+    const auto subject = relations::subject_of(test_case);
+    const auto modelled = subject ? ModelledCase::prepare(test_case) : nullptr;
+    if (modelled == nullptr) {
+      ++audit_.not_modelled;
+      return;
+    }
+    const Tensor right = modelled->lowered().evaluate(arithmetic_of(options_.policy.profile));
+    for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
+      const Mutant& mutant = audit_.mutants[i];
+      if (mutant.op != &modelled->op() || mutant.first || !audit_.could_kill(mutant)) continue;
+      run_mutant(i, *subject, right);
+    }
+  }
+
+  // A relation may break where the base is right: a derived case shows the defect then.
+  void run_mutant(std::size_t number, const relations::RelationSubject& subject, const Tensor& right) {
+    Mutant& mutant = audit_.mutants[number];
+    Backend& backend = *backends_[number];
+    const std::clock_t start = std::clock();
+    ++mutant.cases;
+    const FormedOutput base = run_for_output(backend, *subject.base, output_);
+    const auto all = relations::relations();
+    const bool is_broken =
+        base.tensor && std::any_of(all.begin(), all.end(), [&](const relations::Relation& relation) {
+          return check_relation(relation, subject, *base.tensor, backend, output_, options_.policy).outcome ==
+                 RelationOutcome::broken;
+        });
+    mutant.differed += is_broken || (base.tensor && *base.tensor != right) ? 1 : 0;
+    seconds_[number] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    if (!is_broken) return;
+    ++mutant.killed;
+    mutant.first = Detection{audit_.cases, subject.base->id, seconds_[number]};
+  }
+
+  const AuditOptions& options_;
+  Audit audit_;
+  std::vector<std::unique_ptr<Backend>> backends_;  // by mutant
+  std::vector<double> seconds_;
+  GuardedOutput output_;
+};
+
+}  // namespace
+
+Result<Audit> audit_relations(std::string suite, std::vector<std::unique_ptr<Suite>>& bases,
+                              const AuditOptions& options, const BackendOfModel& backend_of) {
+  RelationAuditor auditor(std::move(suite), options, backend_of);
+  for (const auto& base : bases) QCONFORM_TRY(auditor.run(*base));
+  return auditor.take();
+}
+
+namespace {
+
+MutantEntry entry_of(const Audit& audit, const Mutant& mutant) {
+  MutantEntry entry{.defect = std::string(mutant.defect->id),
+                    .op_type = std::string(mutant.op->name),
+                    .fate = mutant.fate(),
+                    .cases = mutant.cases,
+                    .differed = mutant.differed,
+                    .killed = mutant.killed,
+                    .first = mutant.first};
+  if (mutant.first) return entry;
+  const Survival survival = audit.survival(mutant);
+  entry.why = survival.reason;
+  for (const CornerCase corner_case : survival.unreached) entry.unreached.emplace_back(info_of(corner_case).id);
+  return entry;
+}
+
+AuditEntry entry_of(const Audit& audit) {
+  AuditEntry entry{audit.suite, audit.cases, audit.not_modelled, audit.killable(), audit.killed(), {}};
+  for (const Mutant& mutant : audit.mutants) entry.mutants.push_back(entry_of(audit, mutant));
+  return entry;
+}
+
+bool still_killed(const KilledMutant& before, std::span<const Audit> audits) {
+  return std::any_of(audits.begin(), audits.end(), [&](const Audit& audit) {
+    return audit.suite == before.suite &&
+           std::any_of(audit.mutants.begin(), audit.mutants.end(), [&](const Mutant& mutant) {
+             return mutant.defect->id == before.defect && mutant.op->name == before.op_type &&
+                    mutant.fate() == Fate::killed;
+           });
+  });
+}
+
+}  // namespace
+
+std::string audits_json(std::span<const Audit> audits, std::uint64_t seed) {
+  AuditDocument document{.seed = seed};
+  for (const Audit& audit : audits) document.audits.push_back(entry_of(audit));
+  return print_json(write_document(description_of(document)));
+}
+
+Result<std::vector<KilledMutant>> read_baseline_json(std::string_view text) {
+  QCONFORM_ASSIGN(const auto json, parse_json(text));
+  QCONFORM_ASSIGN(const auto document, read_document<AuditDocument>(json));
+  std::vector<KilledMutant> killed;
+  for (const AuditEntry& audit : document.audits) {
+    for (const MutantEntry& mutant : audit.mutants) {
+      if (mutant.fate == Fate::killed) killed.push_back({audit.suite, mutant.defect, mutant.op_type});
+    }
+  }
+  return killed;
+}
+
+Result<std::vector<KilledMutant>> load_baseline(const std::filesystem::path& path) {
+  QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
+  return in_context(path.string(), read_baseline_json(text));
+}
+
+std::vector<KilledMutant> lost_kills(std::span<const KilledMutant> baseline, std::span<const Audit> audits) {
+  std::vector<KilledMutant> lost;
+  std::copy_if(baseline.begin(), baseline.end(), std::back_inserter(lost),
+               [&](const KilledMutant& before) { return !still_killed(before, audits); });
+  return lost;
+}
+
+namespace {
+
+// Cases of which some are likely to kill what a backend's own have not.
+Result<std::vector<std::unique_ptr<Suite>>> further_suites(const Contracts& contracts, std::uint64_t seed) {
+  QCONFORM_ASSIGN(auto suites, open_suite("corpus", {}));
+  if (auto within = suite_within(contracts, "power", seed)) suites.push_back(std::move(within));
+  for (auto& drawn : drawn_within(contracts, "power", seed + 1)) suites.push_back(std::move(drawn));
+  return suites;
+}
+
+}  // namespace
+
+MutantTable::MutantTable(const Policy& policy) : policy_(policy), mutants_(all_mutants()) {
+  for (const Mutant& mutant : mutants_) models_.emplace_back(*mutant.defect);
+}
+
+std::vector<std::uint32_t> MutantTable::killed_by(const Case& test_case, const std::set<std::uint32_t>& settled) {
+  std::vector<std::uint32_t> left;
+  const Operator* const op = operator_of(test_case);
+  for (std::uint32_t i = 0; i < mutants_.size(); ++i) {
+    if (mutants_[i].op == op && !settled.contains(i)) left.push_back(i);
+  }
+  if (left.empty()) return {};
+  const MutantTrial trial(test_case, policy_);
+  if (!trial.is_modelled()) return {};
+  if (trial.expense() > kSmallCase) {
+    const std::uint64_t expense = trial.expense() * left.size();
+    if (expense > left_for_large_) return {};
+    left_for_large_ -= expense;
+  }
+  std::erase_if(left, [&](std::uint32_t i) { return trial.effect_of(models_[i]) != Effect::condemned; });
+  return left;
+}
+
+void PowerMeter::add(const Case& test_case) {
+  asked_.insert(operator_of(test_case));
+  cases_.insert(digest_of(test_case));
+  const auto kills = table_.killed_by(test_case, killed_);
+  killed_.insert(kills.begin(), kills.end());
+}
+
+Result<DetectionPower> PowerMeter::power(const Contracts& contracts, std::uint64_t seed) const {
+  MutantTable table(policy_);
+  // Mutants that are wrong, of operators that the backend computes.
+  std::set<std::uint32_t> owed = killed_;
+  for (std::uint32_t i = 0; i < table.mutants().size(); ++i) {
+    const Mutant& mutant = table.mutants()[i];
+    if (asked_.contains(mutant.op) && !mutant.defect->admitted.contains(mutant.op->name)) owed.insert(i);
+  }
+  std::set<std::uint32_t> apply = killed_;
+  QCONFORM_ASSIGN(auto suites, further_suites(contracts, seed));
+  for (const auto& suite : suites) {
+    while (!std::includes(apply.begin(), apply.end(), owed.begin(), owed.end())) {
+      QCONFORM_ASSIGN(const auto next, suite->next());
+      if (!next) break;
+      if (cases_.contains(digest_of(*next)) || !asked_.contains(operator_of(*next)) || !takes(contracts, *next))
+        continue;
+      const auto kills = table.killed_by(*next, apply);
+      apply.insert(kills.begin(), kills.end());
+    }
+  }
+  owed.insert(apply.begin(), apply.end());
+  DetectionPower power{killed_.size(), apply.size(), owed.size() - apply.size(), {}};
+  for (const std::uint32_t i : apply) {
+    const Mutant& mutant = table.mutants()[i];
+    if (!killed_.contains(i)) power.survivors.push_back(fmt::format("{} in {}", mutant.defect->id, mutant.op->name));
+  }
+  return power;
 }
 
 }  // namespace qconform::diagnose

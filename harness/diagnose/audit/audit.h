@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +18,13 @@
 #include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
+#include "harness/engine/contracts.h"
 #include "harness/forms/archive/archive.h"
 #include "harness/model/defects/defect.h"
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
+#include "harness/report/report.h"
 
 namespace qconform::diagnose {
 
@@ -143,5 +148,105 @@ using BackendOfModel = std::function<std::unique_ptr<Backend>(Model model)>;
 /// further case; mutants that the profile admits get none. A backend has no levels here.
 [[nodiscard]] Result<Audit> audit_relations(std::string suite, std::vector<std::unique_ptr<Suite>>& bases,
                                             const AuditOptions& options, const BackendOfModel& backend_of);
+
+// Audits as JSON, and an earlier one to hold a new one against.
+
+/// A mutant, as JSON states it.
+struct MutantEntry {
+  QC_DESCRIBED(.name = "mutant", .doc = "One defect model in one operator.");
+  QC_FIELD(std::string, defect, {}, "defect");
+  QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
+  QC_FIELD(Fate, fate, {Fate::undetected}, "fate");
+  QC_FIELD(std::optional<std::uint64_t>, cases, {}, "cases",
+           .doc = "Cases of its operator. A baseline leaves the counts out, since nothing is held against them.");
+  QC_FIELD(std::optional<std::uint64_t>, differed, {}, "differed", .doc = "Cases on which it was not the reference.");
+  QC_FIELD(std::optional<std::uint64_t>, killed, {}, "killed", .doc = "Cases on which it was judged wrong.");
+  QC_FIELD(std::optional<Detection>, first, {}, "first", .doc = "The case that killed it first.");
+  QC_FIELD(std::string, why, {}, "why", .doc = "Of a survivor.", .presence = Presence::omitted);
+  QC_FIELD(std::vector<std::string>, unreached, {}, "unreached", .doc = "Corner cases it needs that no case reaches.",
+           .presence = Presence::omitted);
+};
+
+/// The audit of one suite.
+struct AuditEntry {
+  QC_DESCRIBED(.name = "audit", .doc = "One suite.");
+  QC_FIELD(std::string, suite, {}, "suite");
+  QC_FIELD(std::optional<std::uint64_t>, cases, {}, "cases");
+  QC_FIELD(std::optional<std::uint64_t>, not_modelled, {}, "not_modelled",
+           .doc = "Cases out of contract, or with any value right.");
+  QC_FIELD(std::optional<std::uint64_t>, killable, {}, "killable",
+           .doc = "Mutants but for those that the default profile admits.");
+  QC_FIELD(std::optional<std::uint64_t>, killed, {}, "killed", .doc = "Killable ones that were killed.");
+  QC_FIELD(std::vector<MutantEntry>, mutants, {}, "mutants", .max_items = 4096);
+};
+
+struct AuditDocument {
+  QC_DESCRIBED();
+  QC_LINE(describe_format(archive, "qconform-audit", 1));
+  QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
+  QC_FIELD(std::vector<AuditEntry>, audits, {}, "audits", .max_items = 256);
+};
+
+[[nodiscard]] std::string audits_json(std::span<const Audit> audits, std::uint64_t seed);
+
+/// A mutant that an earlier audit saw killed.
+struct KilledMutant {
+  std::string suite;
+  std::string defect;
+  std::string op_type;
+  bool operator==(const KilledMutant&) const = default;
+};
+
+/// Reads what audits_json() writes. An error's field is the JSON path.
+[[nodiscard]] Result<std::vector<KilledMutant>> read_baseline_json(std::string_view text);
+/// Reads the baseline from a file, as read_baseline_json() does.
+[[nodiscard]] Result<std::vector<KilledMutant>> load_baseline(const std::filesystem::path& path);
+
+/// The mutants of the baseline that no case of their suite kills any more. A suite that was not audited now
+/// and a defect model that does not exist any more count as such.
+[[nodiscard]] std::vector<KilledMutant> lost_kills(std::span<const KilledMutant> baseline,
+                                                   std::span<const Audit> audits);
+
+// The detection power of the cases that one backend computes: mutants that they kill, of those that a case kills which
+// the backend takes.
+
+/// Tells which mutants single cases kill.
+class MutantTable {
+ public:
+  /// Expense (ModelledCase::expense()) of a case on which mutants always run, and what they may take on larger ones.
+  static constexpr std::uint64_t kSmallCase = 10'000;
+  static constexpr std::uint64_t kLargeCases = 200'000'000;
+
+  explicit MutantTable(const Policy& policy);
+  [[nodiscard]] const std::vector<Mutant>& mutants() const { return mutants_; }
+  /// Numbers of mutants() that the judge condemns on the case, ascending. `settled` ones are not run, and none is on a
+  /// large case once kLargeCases are spent.
+  [[nodiscard]] std::vector<std::uint32_t> killed_by(const Case& test_case, const std::set<std::uint32_t>& settled);
+
+ private:
+  Policy policy_;
+  std::vector<Mutant> mutants_;
+  std::vector<MutantModel> models_;
+  std::uint64_t left_for_large_ = kLargeCases;
+};
+
+class PowerMeter {
+ public:
+  explicit PowerMeter(const Policy& policy) : policy_(policy), table_(policy) {}
+
+  /// A case that the backend computed.
+  void add(const Case& test_case);
+
+  /// The power of the cases so far. Mutants apply that these kill, or that a case inside `contracts` kills: one of the
+  /// corpus, of suite_within(), or of drawn_within() under the seed that follows `seed`. Errors: of the corpus.
+  [[nodiscard]] Result<DetectionPower> power(const Contracts& contracts, std::uint64_t seed) const;
+
+ private:
+  Policy policy_;
+  MutantTable table_;
+  std::set<std::uint64_t> cases_;    // digests
+  std::set<std::uint32_t> killed_;   // numbers of the table's mutants
+  std::set<const Operator*> asked_;  // operators of the cases
+};
 
 }  // namespace qconform::diagnose

@@ -4,13 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/diagnose/audit/audit_json.h"
-#include "harness/diagnose/audit/power.h"
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
-#include "harness/suites/sweep/array_cache.h"
+#include "harness/suites/sweep/covering_array.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {

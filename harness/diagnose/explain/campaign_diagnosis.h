@@ -1,5 +1,5 @@
 // Diagnoses the failures of a campaign at bounded expense: few are explained, the others are held against
-// the causes found, and what has none is taken apart (causes.h).
+// the causes found, and what has none is taken apart (campaign_diagnosis.h).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,148 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/diagnose/explain/base_arithmetic.h"
-#include "harness/diagnose/explain/causes.h"
+#include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/explain.h"
+#include "harness/diagnose/explain/probes.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
 
+// The causes of one backend's failures on one operator: which defects reproduce which of them.
+
 namespace qconform::diagnose {
+
+/// Failures that belong together.
+struct Failures {
+  static constexpr std::size_t kLearnt = 2000;  ///< failing cases that regions are learnt from
+  static constexpr std::size_t kKept = 256;     ///< failing cases that are looked at once more,
+  static constexpr std::uint64_t kKeptExpense = std::uint64_t{1} << 20;  ///< none of them with more products than this
+
+  /// Wrong elements of one output are much alike.
+  static constexpr std::uint64_t kEvidence = 4;
+
+  std::uint64_t examined = 0;
+  std::uint64_t evidence = 0;  ///< wrong elements of those, up to kEvidence of each
+  std::vector<FeatureSet> failing;
+  Evidence kept;  ///< the first ones, and later ones at growing distances
+
+  void note(const Observation& observation);
+  void take_over(Failures other);
+  /// None is known by its number alone.
+  [[nodiscard]] bool are_all_kept() const { return kept.size() == examined; }
+};
+
+/// Failures with one cause, or those without any. What is told as one finding.
+struct FailureGroup {
+  std::string signature;
+  Status status = Status::unexplained;
+  std::optional<std::size_t> cause;        ///< its position
+  std::string failing_part;                ///< without a cause: their smallest failing part, which names them; or empty
+  std::vector<std::string> parts;          ///< signatures that its failures had for the time being
+  std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
+  std::string where;
+  Failures failures;
+  std::vector<FeatureSet> smallest;  ///< features of smaller cases that were made of these
+};
+
+/// Says where the failures are wrong, which names those without a cause or a failing part.
+void describe_place(FailureGroup& group);
+
+class Causes {
+ public:
+  static constexpr std::size_t kOpen = 1600;      ///< failures without a cause that are kept to be taken apart,
+  static constexpr std::size_t kPassing = 48;     ///< and passing cases that causes are held against
+  static constexpr std::size_t kSearchedIn = 48;  ///< open failures that a cause is looked for in
+  static constexpr std::uint64_t kSearchWork = std::uint64_t{1} << 26;  ///< products, for each cause
+  static constexpr std::uint64_t kClaimedThoroughly = 100;              ///< failures that every cause is tried on
+  static constexpr int kMostSearches = 48;                              ///< searches for a further one
+
+  /// `base`: CandidateTest's.
+  Causes(const Operator& op, const Policy& policy, const Arithmetic* base = nullptr);
+
+  void passed(const Observation& observation);
+  [[nodiscard]] bool wants_passed() const { return passed_.size() < kPassing; }
+
+  /// Counts a failure to the causes that reproduce it. The signature holds until the end: "causes 0 3". Empty, and
+  /// nothing is counted, where none does.
+  [[nodiscard]] std::string claim(const Observation& observation);
+  /// Counts one that no cause reproduces, under a signature of its own; nothing where there is no room for more.
+  [[nodiscard]] std::optional<std::string> keep_open(const Observation& observation);
+  /// Whether a cause was added since keep_open() gave the signature that reproduces its failure.
+  [[nodiscard]] bool has_cause(const std::string& signature) const;
+  /// Notes that the cause reproduces the failure with that signature, which is open.
+  void give(std::size_t cause, const std::string& signature);
+  /// Whether a failure that was counted got that signature.
+  [[nodiscard]] bool has_given(const std::string& signature) const;
+  /// Failures that were kept open, those included that a later cause has.
+  [[nodiscard]] std::size_t open() const { return open_; }
+
+  /// A set that reproduces some failure: it may have others that no cause had. No change but for the explanation where
+  /// it is known. Returns its position.
+  std::size_t add(DefectSet set, std::optional<Explanation> explanation);
+  /// Looks for causes of the open failures, until there is none or too much was spent on it.
+  void find();
+
+  /// Returns the smallest kSearchedIn kept failures that no cause reproduces.
+  [[nodiscard]] std::vector<const Observation*> smallest_open() const;
+  /// Whether a cause that is explained without doubt has every byte of it.
+  [[nodiscard]] bool is_explained(const Observation& observation) const;
+
+  /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
+  /// without a cause, by their failing parts, which are given by signature; `unexplained` is of one of them. Failures
+  /// that could not be compared with every cause belong to no group, unless there is no other.
+  [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained,
+                                                      const std::map<std::string, std::string>& failing_parts);
+
+  [[nodiscard]] const std::vector<const Defect*>& defects_of(std::size_t cause) const {
+    return causes_[cause].set.defects;
+  }
+  /// The cause under the first arithmetic under which it has every byte of these; nothing where it takes several.
+  [[nodiscard]] std::optional<DefectSet> fitting_all(std::size_t cause, const Evidence& kept) const;
+  [[nodiscard]] const CandidateTest& test() const { return test_; }
+  /// Whether the one's defects are some of the other's, and not all.
+  [[nodiscard]] bool is_part(std::size_t cause, std::size_t of) const;
+  /// The explanation without doubt of a set that this one is a part of: it speaks for each of its defects. Null where
+  /// there is none.
+  [[nodiscard]] const Explanation* explanation_of_whole(std::size_t cause) const;
+  /// Work of the models that claim() has run so far, in products.
+  [[nodiscard]] std::uint64_t claim_work() const { return claim_work_; }
+  /// Whether its defects have every byte of it, under some admitted arithmetic.
+  [[nodiscard]] bool reproduces(std::size_t cause, const Observation& observation) const;
+
+ private:
+  struct Cause {
+    DefectSet set;
+    CandidateModels models;
+    std::optional<Explanation> explanation;  ///< absent where nothing but the failures speaks for it
+    std::uint64_t cases = 0;                 ///< failing cases that it claimed
+  };
+  /// Failures with the same signature for the time being.
+  struct Part {
+    Failures failures;
+    std::vector<std::size_t> causes;  ///< positions of the causes that reproduce them
+    std::size_t compared = 0;         ///< how many causes there were for each failure to be compared with
+  };
+  using Parts = std::vector<std::pair<std::string, Part>>;  ///< by signature, in the order of their first ones
+
+  [[nodiscard]] Part& part_of(const std::string& signature);
+  [[nodiscard]] const Part* find_part(const std::string& signature) const;
+  [[nodiscard]] std::vector<std::size_t> claims_on(const Observation& observation);
+  void drop_larger(std::vector<std::size_t>& claims) const;
+  void add_parts(std::size_t cause);
+  void give_to(std::size_t cause);
+  [[nodiscard]] std::optional<std::size_t> commonest_of(const std::vector<Part*>& parts) const;
+  [[nodiscard]] FailureGroup begin_group(std::size_t cause) const;
+
+  CandidateTest test_;
+  std::vector<const Defect*> known_;
+  std::vector<Cause> causes_;
+  Parts parts_;
+  Evidence passed_;
+  std::size_t open_ = 0;
+  std::uint64_t claimed_ = 0;
+  std::uint64_t claim_work_ = 0;
+  int searches_ = 0;
+};
 
 class CampaignDiagnosis final : public Diagnoser {
  public:

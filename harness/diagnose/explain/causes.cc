@@ -1,4 +1,4 @@
-#include "harness/diagnose/explain/causes.h"
+#include "harness/diagnose/explain/campaign_diagnosis.h"
 
 #include <algorithm>
 #include <bit>

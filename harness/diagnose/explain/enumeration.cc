@@ -1,11 +1,11 @@
-#include "harness/diagnose/explain/enumeration.h"
+#include "harness/diagnose/explain/learning.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
 
-#include "harness/model/defects/operations.h"
+#include "harness/model/defects/expression.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -1,5 +1,5 @@
 // Expressions come smallest first, each once.
-#include "harness/diagnose/explain/enumeration.h"
+#include "harness/diagnose/explain/learning.h"
 
 #include <gtest/gtest.h>
 

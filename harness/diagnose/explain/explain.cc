@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/learning.h"
-#include "harness/diagnose/explain/nearest_set.h"
 #include "harness/diagnose/explain/probes.h"
 
 namespace qconform::diagnose {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 
 namespace qconform::diagnose {
 namespace {

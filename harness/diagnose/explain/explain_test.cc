@@ -7,13 +7,12 @@
 #include <map>
 #include <tuple>
 
-#include "harness/diagnose/explain/base_arithmetic.h"
 #include "harness/diagnose/explain/explain_power.h"
 #include "harness/diagnose/explain/probes.h"
-#include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/defects/defect_files.h"
 #include "harness/model/case_builder.h"
-#include "harness/model/defects/identify_variants.h"
-#include "harness/suites/random.h"
+#include "harness/model/defects/arithmetic.h"
+#include "harness/suites/drawn.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {

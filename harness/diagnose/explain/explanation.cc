@@ -1,10 +1,10 @@
-#include "harness/diagnose/explain/explanation.h"
+#include "harness/diagnose/explain/explain.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "harness/model/defects/observation.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/text.h"
 
 namespace qconform::diagnose {

@@ -9,8 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "harness/diagnose/explain/enumeration.h"
-#include "harness/forms/defects/learnt_model.h"
+#include "harness/forms/defects/defect_files.h"
 
 namespace qconform::diagnose {
 namespace {

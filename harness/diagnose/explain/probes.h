@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "harness/core/backend.h"
 #include "harness/core/case.h"
 #include "harness/core/corner_cases/corner_case.h"
 #include "harness/diagnose/explain/candidates.h"
-#include "harness/model/defects/observation.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/defects/diagnosed_case.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/family.h"
 
 namespace qconform::diagnose {
@@ -57,5 +59,19 @@ class Probes {
 [[nodiscard]] std::vector<CornerCase> separating_corner_cases(const Operator& op,
                                                               std::span<const DefectSet* const> candidates,
                                                               std::span<const Defect* const> known, bool few_failures);
+
+// Learns a backend's own arithmetic before its failures are explained: the base on which defects are tried.
+
+struct BaseArithmetic {
+  /// The arithmetic that identify() found, or that a profile from a file pins, as far as the policy admits it: whatever
+  /// it does not admit is a defect. Absent where that is the policy's own arithmetic, or nothing fits.
+  std::optional<Arithmetic> arithmetic;
+  /// Cases that tell the backend from the arithmetics that come nearest to its own.
+  std::vector<Case> telling;
+};
+
+/// Asks the backend that `run` runs, unless the policy has a profile from a file. Nothing is learnt of one that crashes
+/// or times out again and again, or that takes longer than `seconds` altogether.
+[[nodiscard]] BaseArithmetic learn_base(const Runner& run, const Operator& op, const Policy& policy, double seconds);
 
 }  // namespace qconform::diagnose

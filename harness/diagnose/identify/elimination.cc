@@ -1,10 +1,10 @@
-#include "harness/diagnose/identify/elimination.h"
+#include "harness/diagnose/identify/identify.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/text.h"
 
 namespace qconform::diagnose {

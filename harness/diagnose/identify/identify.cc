@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "harness/diagnose/identify/elimination.h"
 #include "harness/engine/execute.h"
 #include "harness/model/family.h"
 

@@ -5,15 +5,14 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
-#include "harness/diagnose/identify/identify_profile.h"
 #include "harness/engine/execute.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/forms/json/profile_file.h"
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/text.h"
-#include "harness/suites/random.h"
-#include "harness/tests/prepared_output.h"
+#include "harness/suites/drawn.h"
+#include "harness/tests/stand_ins.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "harness/backends/select.h"
-#include "harness/engine/shrink/failure.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/forms/json/case_json.h"
 #include "harness/model/defects/defect.h"
 #include "harness/model/judge/judge.h"
-#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
 
 namespace qconform::shrink {

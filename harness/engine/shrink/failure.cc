@@ -1,4 +1,4 @@
-#include "harness/engine/shrink/failure.h"
+#include "harness/engine/shrink/shrink.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "harness/model/family.h"
-#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::shrink {
 

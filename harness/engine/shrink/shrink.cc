@@ -11,7 +11,6 @@
 
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
-#include "harness/engine/shrink/failure.h"
 #include "harness/engine/waivers.h"
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"

@@ -7,15 +7,13 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
-#include "harness/engine/shrink/failure.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
-#include "harness/model/reductions/edits.h"
 #include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
 #include "harness/operators/convolution/shrink.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/test_scale.h"
 

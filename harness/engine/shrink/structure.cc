@@ -4,10 +4,9 @@
 
 #include "harness/model/family.h"
 #include "harness/model/operator.h"
-#include "harness/model/reductions/edits.h"
 #include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::shrink {
 

@@ -4,6 +4,8 @@
 // take values by reference, and those that fill values change them.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/fields.h"
 
 namespace qconform {
@@ -266,5 +269,61 @@ void describe_derived(Archive& archive, std::string_view key, std::function<std:
                       const FieldRule& rule = {});
 void describe_derived(Archive& archive, std::string_view key, std::function<bool()> conclusion, const char* source,
                       const FieldRule& rule = {});
+
+// Described values to and from JSON documents, and to and from CBOR, which journals keep.
+
+using Json = nlohmann::ordered_json;
+using Describe = std::function<void(Archive&)>;
+
+/// Describes a value that does not change: for archives that fill nothing.
+template <typename T>
+[[nodiscard]] Describe description_of(const T& value) {
+  return [&value](Archive& archive) { describe(archive, const_cast<T&>(value), FieldRule{}); };
+}
+
+/// Texts that are not UTF-8 are kept as they are: who prints the document replaces them.
+[[nodiscard]] Json write_document(const Describe& describe);
+
+/// Who writes a document: of what people write, each member is held against its rule (FieldRule).
+enum class Author : std::uint8_t { qconform, people };
+
+/// Reads strictly: all members that there must be, none that is unknown. Errors name the JSON path.
+[[nodiscard]] Result<void> read_document(const Json& json, const Describe& describe, Author author = Author::qconform);
+template <typename T>
+[[nodiscard]] Result<T> read_document(const Json& json, Author author = Author::qconform) {
+  T value;
+  QCONFORM_TRY(read_document(
+      json, [&](Archive& archive) { describe(archive, value, FieldRule{}); }, author));
+  return value;
+}
+
+[[nodiscard]] std::string write_cbor(const Describe& describe);
+/// Errors have the field `what`.
+[[nodiscard]] Result<void> read_cbor(std::string_view bytes, const char* what, const Describe& describe);
+
+template <typename T>
+[[nodiscard]] std::string to_cbor(const T& value) {
+  return write_cbor(description_of(value));
+}
+template <typename T>
+[[nodiscard]] Result<T> from_cbor(std::string_view bytes, const char* what) {
+  T value;
+  QCONFORM_TRY(read_cbor(bytes, what, [&](Archive& archive) { describe(archive, value, FieldRule{}); }));
+  return value;
+}
+
+// The JSON Schema (2020-12) of a described value, and a report held against the schema's rules.
+
+using Json = nlohmann::ordered_json;
+
+/// The texts by which a schema introduces itself; an empty id is left out.
+struct SchemaHead {
+  std::string_view id;
+  std::string_view title;
+  std::string_view description;
+};
+
+/// `describe` describes any value of the type: its members are stated, not its values.
+[[nodiscard]] Json schema_of(const SchemaHead& head, const std::function<void(Archive&)>& describe);
 
 }  // namespace qconform

@@ -5,8 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "harness/forms/archive/json_archives.h"
-#include "harness/forms/archive/schema_archive.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/tests/arbitrary_archive.h"
 
 namespace qconform {

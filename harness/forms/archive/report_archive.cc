@@ -10,7 +10,7 @@
 
 #include "harness/base/text.h"
 #include "harness/core/profile.h"
-#include "harness/graphs/shown_graph.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/text.h"
 
 namespace qconform {

@@ -1,4 +1,4 @@
-#include "harness/forms/archive/schema_archive.h"
+#include "harness/forms/archive/archive.h"
 
 #include <fmt/format.h>
 #include <bit>

@@ -15,11 +15,80 @@
 #include "harness/core/case.h"
 #include "harness/core/limits.h"
 #include "harness/forms/directml/operator_desc.h"
-#include "harness/forms/directml/tensor_roles.h"
 #include "reference/contract/remark.h"
 #include "reference/convolution/geometry.h"
 
+// The ten tensors of the operator, in the order of its members, with what each may be.
+
 namespace qconform::directml {
+
+enum class TensorRole : std::size_t {
+  input,
+  input_scale,
+  input_zero_point,
+  filter,
+  filter_scale,
+  filter_zero_point,
+  bias,
+  output_scale,
+  output_zero_point,
+  output,
+};
+
+/// Shape that Sizes must state; M is the number of output channels.
+enum class TensorShape {
+  data,                       ///< decided by the convolution
+  per_tensor,                 ///< {1, 1, 1, 1}
+  per_tensor_or_per_channel,  ///< {1, 1, 1, 1} or {1, M, 1, 1}
+  per_channel,                ///< {1, M, 1, 1}
+};
+
+struct TensorRule {
+  TensorRole role;
+  std::string_view name;
+  const DML_TENSOR_DESC* DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::*member;
+  bool required;
+  std::array<DML_TENSOR_DATA_TYPE, 2> types;  ///< supported; twice the same where there is one
+  TensorShape shape;
+};
+
+inline constexpr std::size_t kTensorCount = 10;
+inline constexpr std::array<DML_TENSOR_DATA_TYPE, 2> kInteger8Types{DML_TENSOR_DATA_TYPE_INT8,
+                                                                    DML_TENSOR_DATA_TYPE_UINT8};
+inline constexpr std::array<DML_TENSOR_DATA_TYPE, 2> kInt32Type{DML_TENSOR_DATA_TYPE_INT32, DML_TENSOR_DATA_TYPE_INT32};
+inline constexpr std::array<DML_TENSOR_DATA_TYPE, 2> kFloat32Type{DML_TENSOR_DATA_TYPE_FLOAT32,
+                                                                  DML_TENSOR_DATA_TYPE_FLOAT32};
+
+/// Indexed by TensorRole.
+inline constexpr std::array<TensorRule, kTensorCount> kTensors{{
+    {TensorRole::input, "InputTensor", &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::InputTensor, true,
+     kInteger8Types, TensorShape::data},
+    {TensorRole::input_scale, "InputScaleTensor", &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::InputScaleTensor,
+     true, kFloat32Type, TensorShape::per_tensor},
+    {TensorRole::input_zero_point, "InputZeroPointTensor",
+     &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::InputZeroPointTensor, false, kInteger8Types,
+     TensorShape::per_tensor},
+    {TensorRole::filter, "FilterTensor", &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::FilterTensor, true,
+     kInteger8Types, TensorShape::data},
+    {TensorRole::filter_scale, "FilterScaleTensor", &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::FilterScaleTensor,
+     true, kFloat32Type, TensorShape::per_tensor_or_per_channel},
+    {TensorRole::filter_zero_point, "FilterZeroPointTensor",
+     &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::FilterZeroPointTensor, false, kInteger8Types,
+     TensorShape::per_tensor_or_per_channel},
+    {TensorRole::bias, "BiasTensor", &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::BiasTensor, false, kInt32Type,
+     TensorShape::per_channel},
+    {TensorRole::output_scale, "OutputScaleTensor", &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::OutputScaleTensor,
+     true, kFloat32Type, TensorShape::per_tensor},
+    {TensorRole::output_zero_point, "OutputZeroPointTensor",
+     &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::OutputZeroPointTensor, false, kInteger8Types,
+     TensorShape::per_tensor},
+    {TensorRole::output, "OutputTensor", &DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC::OutputTensor, true,
+     kInteger8Types, TensorShape::data},
+}};
+
+[[nodiscard]] constexpr std::size_t index_of(TensorRole role) {
+  return static_cast<std::size_t>(role);
+}
 
 /// The members of DML_BUFFER_TENSOR_DESC; DimensionCount is the number of sizes.
 struct BufferTensor {
@@ -116,5 +185,23 @@ struct DescriptionFile {
 /// A file with these descriptions, which read_descriptions_json gives back bit for bit. They are
 /// valid and bound.
 [[nodiscard]] std::string descriptions_json(std::span<const Description> descriptions);
+
+// From DirectML's description to a case: QLinearConv at opset 10.
+
+/// Says that the case's contract is DirectML's wording: either neighbour at an exact tie, and the
+/// error of dequantizing, convolving and quantizing in float32.
+inline constexpr const char* kProfileTag = "profile:dml-doc";
+
+/// The memory that each tensor is bound to, indexed by TensorRole: the bytes from the tensor's base offset on. Empty
+/// for a null tensor, and for an output that is not recorded.
+using Bindings = std::array<std::span<const std::byte>, kTensorCount>;
+
+/// Tensors are gathered into packed form; zero points that are null become 0; filter parameters are
+/// both scalars or both [M] (rule C12 leaves the mixture open); a bound output becomes the recorded
+/// output. Errors: what check() finds, and a binding that ends before its tensor (rule X14).
+[[nodiscard]] Result<Case> lower(const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC& desc, const Bindings& bindings);
+
+/// Lowers a description to a case with its id, note, rules, tags and expectation.
+[[nodiscard]] Result<Case> lower(const Description& description);
 
 }  // namespace qconform::directml

@@ -1,4 +1,4 @@
-#include "harness/forms/directml/lower.h"
+#include "harness/forms/directml/description.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/forms/directml/description.h"
 #include "harness/forms/directml/tensor_json.h"
-#include "harness/forms/directml/tensor_roles.h"
 
 namespace qconform::directml {
 

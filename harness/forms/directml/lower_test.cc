@@ -1,5 +1,5 @@
 // Lowered descriptions against DirectML's definition, evaluated on the description itself.
-#include "harness/forms/directml/lower.h"
+#include "harness/forms/directml/description.h"
 
 #include <gmock/gmock.h>
 #include <gmpxx.h>
@@ -10,11 +10,11 @@
 #include <set>
 
 #include "harness/model/operator.h"
-#include "harness/suites/corpus.h"
+#include "harness/suites/stored_cases.h"
 #include "harness/tests/directml_descriptions.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
-#include "reference/oracle/exact.h"
+#include "reference/oracle/definitions.h"
 #include "reference/oracle/random_convolution.h"
 
 namespace qconform::directml {

@@ -8,7 +8,6 @@
 
 #include "harness/core/tensor.h"
 #include "harness/forms/json/case_json.h"
-#include "harness/forms/json/tensor_json.h"
 
 namespace qconform::directml {
 

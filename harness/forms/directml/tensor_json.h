@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/element_type.h"
+#include "harness/core/tensor.h"
 #include "harness/forms/directml/description.h"
 #include "harness/forms/directml/operator_desc.h"
 #include "harness/forms/json/json_text.h"

@@ -5,8 +5,7 @@
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
 #include "harness/core/verdict.h"
-#include "harness/forms/json/tensor_json.h"
-#include "harness/graphs/wiring.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/operator.h"
 
 namespace qconform {

@@ -3,7 +3,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "harness/forms/json/case_json.h"
-#include "harness/forms/json/tensor_json.h"
 #include "harness/tests/arbitrary_any_case.h"
 
 namespace qconform {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/core/limits.h"
-#include "harness/forms/json/tensor_json.h"
+#include "harness/forms/json/case_json.h"
 
 namespace qconform {
 

@@ -11,10 +11,9 @@
 
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
-#include "harness/forms/archive/json_archives.h"
+#include "harness/forms/archive/archive.h"
 #include "harness/forms/json/json_text.h"
 #include "harness/model/defects/arithmetic.h"
-#include "harness/model/defects/identify_variants.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "harness/core/limits.h"
 #include "harness/forms/json/case_json.h"
-#include "harness/forms/json/tensor_json.h"
 
 namespace qconform {
 

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "harness/diagnose/explain/probes.h"
-#include "harness/forms/defects/learnt_model.h"
-#include "harness/model/defects/modelled_case.h"
+#include "harness/forms/defects/defect_files.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/operator.h"
 #include "harness/tests/temporary_folder.h"
 

@@ -5,18 +5,17 @@
 #include <cmath>
 #include <map>
 
-#include "harness/model/defects/case_features.h"
-#include "harness/model/defects/modelled_case.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/pipeline.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/operators/linear/pipeline.h"
-#include "harness/suites/random.h"
+#include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
 #include "harness/tests/test_scale.h"
-#include "reference/linear_quantization/value.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/model/judge/compare.h"
+#include "harness/model/judge/judge.h"
 
 #include <algorithm>
 #include <cctype>

@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "harness/model/defects/arithmetic.h"
-#include "harness/model/judge/compare.h"
-#include "harness/model/judge/vacuity.h"
 #include "harness/model/text.h"
 
 namespace qconform {

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "harness/model/case_builder.h"
-#include "harness/model/judge/compare.h"
 #include "harness/tests/microsoft_operators.h"
 
 namespace qconform {

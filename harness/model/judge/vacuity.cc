@@ -1,4 +1,4 @@
-#include "harness/model/judge/vacuity.h"
+#include "harness/model/judge/judge.h"
 
 #include <fmt/format.h>
 

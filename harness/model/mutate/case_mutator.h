@@ -6,10 +6,72 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "harness/core/case.h"
-#include "harness/model/draws/rng.h"
+#include "harness/core/tensor.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/operator.h"
+
+// Changes to the values, types and shapes of tensors, for mutants of cases.
+
+namespace qconform {
+
+/// Stores the value of a numeric type that is nearest to `value`: saturated, ties to even; 0 for NaN
+/// in an integer.
+void store_number(Tensor& tensor, std::int64_t index, double value);
+
+/// Returns the tensor's numbers in another type. Tensors of types that are not numeric keep theirs.
+[[nodiscard]] Tensor converted(const Tensor& tensor, ElementType type);
+
+/// A tensor of `shape` whose elements repeat those of `tensor` in row-major order; random ones where
+/// it is empty. `shape` is within the limits.
+[[nodiscard]] Tensor reshaped(Rng& rng, const Tensor& tensor, std::vector<std::int64_t> shape);
+
+/// Changes one element, a run of neighbours or all of them: to the type's extreme patterns, to a
+/// neighbouring pattern, to one bit less or more, to another element's value, to anything.
+void change_values(Rng& rng, Tensor& tensor);
+
+/// Changes one or all elements of a numeric tensor of scales: powers of two, neighbouring floats,
+/// common factors, ends of the range in which no float32 product overflows; `odd` allows zero,
+/// negative, infinite and NaN ones too.
+void change_scales(Rng& rng, Tensor& scales, bool odd);
+
+}  // namespace qconform
+
+namespace qconform::mutation {
+
+// The steps that mutation is made of. Each changes the case in place and reports whether it found
+// something to change; whether the result is in contract is the caller's question.
+
+// These apply the steps of the operator's family: Family::change, Family::solve_tie. The operator's name selects the
+// family, whatever its domain has become. False where the family has no such step.
+
+bool change(Case& test_case, Rng& rng);
+bool solve_tie(Case& test_case, Rng& rng);
+
+/// Breaks a rule, mostly: wrong types, shapes, attributes, inputs, versions.
+void spoil(Case& test_case, Rng& rng);
+
+/// Tags, rules, note, recorded output: what a reader has to carry along.
+void change_remarks(Case& test_case, Rng& rng);
+
+// Shared by the steps.
+
+/// The position of an element; there is one.
+[[nodiscard]] std::int64_t draw_index(Rng& rng, const Tensor& tensor);
+/// The input of that name by the operator's signature, or null when it is omitted.
+[[nodiscard]] Tensor* input_named(Case& test_case, std::string_view name);
+/// Puts a tensor there, or omits the input. The operator has an input of that name.
+void set_input(Case& test_case, std::string_view name, std::optional<Tensor> tensor);
+/// The value of an attribute when it is there and of that type.
+template <typename T>
+[[nodiscard]] const T* attribute_of(const Case& test_case, std::string_view name) {
+  const Attribute* attribute = test_case.attribute(name);
+  return attribute == nullptr ? nullptr : std::get_if<T>(&attribute->value);
+}
+
+}  // namespace qconform::mutation
 
 namespace qconform {
 

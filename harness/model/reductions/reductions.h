@@ -3,13 +3,97 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/tensor.h"
+
+// Small changes to cases: elements of tensors of any type, attributes, extents, and the inputs that have a role.
 
 namespace qconform::shrink {
+
+/// The tensor with only the positions `keep` of `axis` (below its rank), in that order.
+[[nodiscard]] Tensor with_positions(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t> keep);
+
+/// Element `index` as a scalar.
+[[nodiscard]] Tensor element_as_scalar(const Tensor& tensor, std::int64_t index);
+
+/// 0, 1, ..., count - 1.
+[[nodiscard]] std::vector<std::int64_t> positions(std::int64_t count);
+
+/// The stored bits of one element of up to 64 bits.
+[[nodiscard]] std::uint64_t bits_at(const Tensor& tensor, std::int64_t index);
+void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits);
+
+/// Whether the type's elements are numbers that can be made simpler: integers and floats of up to 64 bits.
+[[nodiscard]] bool is_number(ElementType type);
+
+/// An integer's bit pattern in its type, clamped to the type's range.
+[[nodiscard]] std::uint64_t integer_bits(ElementType type, std::int64_t value);
+
+/// The bits of the type's 1.
+[[nodiscard]] std::uint64_t one_bits(ElementType type);
+
+/// How far a number is from the plainest one. Integers: the distance to `neutral`. Floats: 0 for zero,
+/// 1 for 1.0, more for other exponents, longer mantissas and a sign; `neutral` is not used.
+[[nodiscard]] std::uint64_t complexity(ElementType type, std::uint64_t bits, std::int64_t neutral);
+
+/// The attribute's list of integers; null when it is absent or of another type.
+[[nodiscard]] std::vector<std::int64_t>* integers_of(Case& test_case, std::string_view name);
+[[nodiscard]] const std::vector<std::int64_t>* integers_of(const Case& test_case, std::string_view name);
+/// The attribute's integer, or `absent`.
+[[nodiscard]] std::int64_t integer_of(const Case& test_case, std::string_view name, std::int64_t absent);
+
+// Finds the inputs of a case by their roles, from the names in its operator's signature.
+
+enum class Part : std::uint8_t { data, scale, zero_point };
+
+struct Role {
+  std::size_t position;  ///< among the case's inputs, where it is present
+  Part part;
+  std::string_view name;  ///< ONNX's
+  bool required;
+  const Tensor* zero_point;  ///< the zero point that data have of their own; null where there is none
+};
+
+/// One for each input that is there, in the order of the inputs. Inputs that the operator does not
+/// have are not listed. The case must outlive the result.
+[[nodiscard]] std::vector<Role> roles_of(const Case& test_case);
+
+/// The value that contributes nothing: the element's zero point, where it has one, else 0.
+[[nodiscard]] std::int64_t neutral_value(const Case& test_case, const Role& role, std::int64_t index);
+
+/// The position of the input with that name in the operator's signature.
+[[nodiscard]] std::optional<std::size_t> position_of(const Case& test_case, std::string_view name);
+
+/// The case's tensor of that name, or null.
+[[nodiscard]] const Tensor* tensor_named(const Case& test_case, std::string_view name);
+
+// The index spaces of a case: images, groups, channels, positions, taps, blocks. Removing indices
+// from one of them gives a smaller case that is still put together rightly.
+
+struct Extent {
+  std::string name;     ///< unique within the case: "input channel", "tap 0"
+  std::int64_t length;  ///< how many indices the space has
+  std::int64_t focus;   ///< the index that the wrong element belongs to; -1 when not known
+  /// The case with only the indices `keep` (not empty, ascending) of [0, length). Refers to nothing.
+  std::function<Case(const Case&, const std::vector<std::int64_t>& keep)> cut;
+};
+
+/// Every axis of every input by itself.
+[[nodiscard]] std::vector<Extent> single_axes_of(const Case& test_case);
+
+/// The indices, below `length`, of the blocks that `keep` names, each of `size` neighbouring ones.
+[[nodiscard]] std::vector<std::int64_t> expand_blocks(const std::vector<std::int64_t>& keep, std::int64_t size,
+                                                      std::int64_t length);
+
+/// The indices that `keep` names within a block, in each of `blocks` blocks of `size`.
+[[nodiscard]] std::vector<std::int64_t> repeat_in_blocks(const std::vector<std::int64_t>& keep, std::int64_t size,
+                                                         std::int64_t blocks);
 
 /// The subject of a reduction: a case, and a judge of which simpler cases still show the same failure.
 class Subject {

@@ -2,6 +2,7 @@
 // make no case.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,11 +10,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
+#include "harness/core/fields.h"
 #include "harness/core/tensor.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 
 namespace qconform::sweep {
 
@@ -99,5 +103,106 @@ struct Range {
 
 /// A value of one of these four classes.
 [[nodiscard]] std::int64_t draw_zero_point(Rng& rng, ElementType type, std::uint8_t zero_point);
+
+// Whether some classes can occur together in a row: decided exactly, by search.
+
+inline constexpr std::size_t kMaxParameters = 32;
+
+/// A row in the making: what is decided, and which classes are still possible for the rest.
+struct PartialRow {
+  std::array<std::uint32_t, kMaxParameters> possible{};  ///< a bit for each class
+  std::uint32_t decided = 0;                             ///< a bit for each parameter
+  std::array<std::uint8_t, kMaxParameters> row{};        ///< the classes of decided parameters
+
+  [[nodiscard]] bool is_decided(std::size_t parameter) const { return (decided >> parameter & 1U) != 0; }
+};
+
+class ConstraintSolver {
+ public:
+  /// The model must outlive the solver. Tabulates every constraint.
+  explicit ConstraintSolver(const Model& model);
+
+  /// Nothing decided.
+  [[nodiscard]] const PartialRow& start() const { return start_; }
+
+  /// Decides a parameter and drops the classes of others that this rules out. False when some
+  /// parameter is left without a class; the partial row is of no use then.
+  [[nodiscard]] bool decide(PartialRow& partial, std::size_t parameter, std::uint8_t chosen) const;
+
+  /// An allowed row that agrees with what is decided, or nothing: then there is none.
+  [[nodiscard]] std::optional<Row> complete(const PartialRow& partial) const;
+
+  /// A row at random that agrees with what is decided, or nothing: then there is none. Every such row can come, not all
+  /// equally often.
+  [[nodiscard]] std::optional<Row> draw(const PartialRow& partial, Rng& rng) const;
+
+  /// Whether constraint `index` alone rules out these classes together: none of the tuples it allows
+  /// has them. Pairs of parameter and class.
+  [[nodiscard]] bool excludes(std::size_t index, std::span<const std::pair<std::size_t, std::uint8_t>> classes) const;
+
+ private:
+  struct Table {
+    std::vector<std::size_t> scope;
+    std::array<std::size_t, kMaxParameters> stride{};  // by parameter
+    std::vector<std::uint8_t> allowed;                 // 1 or 0, by the sum of class * stride
+    std::uint32_t members = 0;                         // the scope as bits
+  };
+
+  [[nodiscard]] std::optional<Row> attempt(PartialRow partial, Rng& rng) const;
+  static Table tabulate(const Model& model, const Constraint& constraint);
+  void join_pairs(const Table& table);
+  [[nodiscard]] static bool check(const Table& table, PartialRow& partial);
+
+  std::size_t parameters_;
+  std::vector<std::size_t> offset_;   // position of each parameter's first class among all classes
+  std::vector<std::size_t> classes_;  // how many classes each parameter has
+  std::vector<Table> tables_;
+  std::vector<std::vector<std::size_t>> tables_of_;  // by parameter
+  std::vector<std::uint32_t> together_;  // by class and parameter: its classes that some tuple of every table allows
+  PartialRow start_;
+};
+
+// Contracts: the cases that a backend takes, in the classes of a sweep model. Its suites stay within them.
+
+/// Some classes of one parameter, a bit for each.
+struct Term {
+  QC_DESCRIBED();
+  QC_FIELD(std::size_t, parameter, {}, "parameter");
+  QC_FIELD(std::uint32_t, classes, {}, "classes");
+  [[nodiscard]] bool has(const Row& row) const { return (classes >> row[parameter] & 1U) != 0; }
+  auto operator<=>(const Term&) const = default;
+};
+
+/// Terms of different parameters, in the order of those; a row has the combination where it has every term.
+using Combination = std::vector<Term>;
+[[nodiscard]] bool has(const Row& row, const Combination& combination);
+
+struct Contract {
+  QC_DESCRIBED();
+  /// By parameter, a bit for each class that some case can have. No bit at all: the backend takes no case of the model.
+  QC_FIELD(std::vector<std::uint32_t>, taken, {}, "taken");
+  /// Combinations of two terms or more whose classes the backend takes, but not together.
+  QC_FIELD(std::vector<Combination>, declined, {}, "declined");
+
+  [[nodiscard]] bool takes_anything() const;
+  [[nodiscard]] bool takes(const Row& row) const;
+  bool operator==(const Contract&) const = default;
+};
+
+/// Takes every row that the model allows.
+[[nodiscard]] Contract whole_contract(const Model& model);
+[[nodiscard]] bool is_whole(const Contract& contract, const Model& model);
+
+/// The model with the contract among its constraints, so that its rows are those that the backend takes.
+[[nodiscard]] Model restricted(const Model& model, const Contract& contract);
+
+/// A line for each parameter of which not all classes are taken, "x type: int8; not uint8", then one for each
+/// combination, "not w type = uint8 with w parameters = per channel".
+[[nodiscard]] std::vector<std::string> lines_of(const Contract& contract, const Model& model);
+
+/// Parses a contract that a user states: words "PARAMETER=CLASS[|CLASS]..." between commas, "x type=int8, w zero
+/// point=middle". Other parameters are free; a parameter may not be named twice. Errors name the word, and the
+/// parameters or classes there are.
+[[nodiscard]] Result<Contract> parse_contract(std::string_view text, const Model& model);
 
 }  // namespace qconform::sweep

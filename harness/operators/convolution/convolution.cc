@@ -9,7 +9,7 @@
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/convolution/shrink.h"
 #include "harness/operators/convolution/suites.h"
-#include "reference/kernels/fast_sums.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform {
 

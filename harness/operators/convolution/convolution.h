@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "harness/model/family.h"
-#include "harness/model/node_reader.h"
 #include "harness/model/operator.h"
-#include "reference/convolution/accumulate.h"
+#include "reference/convolution/convolution.h"
 
 namespace qconform {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "reference/convolution/taps.h"
+#include "reference/convolution/geometry.h"
 
 namespace qconform {
 namespace {

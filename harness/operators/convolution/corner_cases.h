@@ -6,7 +6,7 @@
 #include <span>
 
 #include "harness/core/corner_cases/corner_case.h"
-#include "reference/convolution/accumulate.h"
+#include "reference/convolution/convolution.h"
 
 namespace qconform {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "harness/model/text.h"
-#include "harness/onnx/node_proto.h"
-#include "harness/onnx/shape_propagation.h"
+#include "harness/onnx/case_model.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/suites.h"
 

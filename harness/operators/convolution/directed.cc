@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/directed_draft.h"
 
 namespace qconform::directed {

@@ -6,12 +6,11 @@
 #include <string>
 
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/random_values.h"
-#include "harness/model/draws/tie_solver.h"
+#include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/convolution.h"
 #include "reference/numerics/element.h"
+#include "reference/numerics/integers.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/round.h"
 
 namespace qconform::directed {
 

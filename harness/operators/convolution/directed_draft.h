@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/model/draws/rng.h"
-#include "reference/convolution/accumulate.h"
+#include "harness/model/draws/draws.h"
+#include "reference/convolution/convolution.h"
 
 namespace qconform::directed {
 

@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "harness/model/case_builder.h"
-#include "harness/model/defects/identify_variants.h"
-#include "harness/model/draws/random_values.h"
-#include "harness/model/draws/tie_solver.h"
+#include "harness/model/defects/arithmetic.h"
+#include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/pipeline.h"
+#include "reference/numerics/integers.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/round.h"
 
 namespace qconform::diagnose {
 

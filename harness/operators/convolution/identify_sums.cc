@@ -4,8 +4,7 @@
 #include <cstdlib>
 
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/random_values.h"
-#include "harness/model/draws/tie_solver.h"
+#include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/diagnosis.h"
 
 namespace qconform::diagnose {

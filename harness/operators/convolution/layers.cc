@@ -9,7 +9,7 @@
 
 #include "harness/base/text.h"
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/layers.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/layers.h"

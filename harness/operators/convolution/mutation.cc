@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/model/draws/random_values.h"
-#include "harness/model/draws/tie_solver.h"
-#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/mutate/case_mutator.h"
 #include "harness/model/operator.h"
 #include "harness/operators/convolution/convolution.h"
 

@@ -8,9 +8,8 @@
 #include "harness/operators/convolution/requantization_corner_cases.h"
 #include "harness/operators/convolution/suites.h"
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/float_parts.h"
-#include "reference/numerics/ratio.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform {
 

@@ -5,11 +5,10 @@
 
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/diagnosis.h"
-#include "reference/numerics/bits.h"
 #include "reference/numerics/element.h"
-#include "reference/numerics/float_parts.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/round.h"
 
 namespace qconform::diagnose {
 namespace {

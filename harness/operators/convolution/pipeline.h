@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/model/defects/stages.h"
+#include "harness/model/defects/defect.h"
+#include "reference/convolution/convolution.h"
 #include "reference/convolution/geometry.h"
-#include "reference/numerics/float_expressions.h"
-#include "reference/qlinear_conv/qlinear_conv.h"
+#include "reference/numerics/requantize.h"
 
 namespace qconform::diagnose {
 

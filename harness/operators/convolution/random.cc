@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/directed_draft.h"
 
 namespace qconform {

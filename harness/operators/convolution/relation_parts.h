@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/model/operator.h"
-#include "harness/model/relations/rearrange.h"
 #include "harness/model/relations/relation.h"
 #include "reference/convolution/geometry.h"
 

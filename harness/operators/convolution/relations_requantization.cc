@@ -4,8 +4,8 @@
 
 #include "harness/model/relations/relation.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "reference/numerics/float_parts.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::relations {
 namespace {

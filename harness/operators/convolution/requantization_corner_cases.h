@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "harness/core/corner_cases/rounding_corner_cases.h"
-#include "reference/numerics/ratio.h"
+#include "harness/core/corner_cases/corner_case.h"
+#include "reference/numerics/floats.h"
 #include "reference/numerics/requantize.h"
 
 namespace qconform {

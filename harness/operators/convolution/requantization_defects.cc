@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "harness/operators/convolution/diagnosis.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/slots.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 #include "reference/numerics/requantize.h"
-#include "reference/numerics/round.h"
-#include "reference/numerics/small_float.h"
 
 namespace qconform::diagnose {
 namespace {

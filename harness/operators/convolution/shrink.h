@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "harness/model/reductions/edits.h"
 #include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "harness/model/operator.h"
-#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/shrink.h"

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "harness/model/operator.h"
-#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/reductions.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/shrink.h"
 #include "reference/convolution/geometry.h"
-#include "reference/kernels/fast_sums.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::shrink {
 

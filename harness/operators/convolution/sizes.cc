@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/suites.h"
 #include "harness/operators/convolution/sweep.h"
 #include "harness/operators/convolution/sweep_model.h"

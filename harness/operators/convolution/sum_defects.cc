@@ -1,6 +1,6 @@
 // Defects in the factors and the sum of a convolution's products.
 #include "harness/operators/convolution/diagnosis.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <string>
 
-#include "harness/model/defects/operations.h"
+#include "harness/model/defects/expression.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/slots.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -6,9 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/model/draws/rng.h"
-#include "harness/model/draws/tie_solver.h"
-#include "harness/model/node_reader.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/family.h"
 #include "harness/model/sweep/model.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/suites.h"

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "harness/core/tensor.h"
-#include "harness/model/draws/random_values.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
 #include "reference/convolution/geometry.h"
 

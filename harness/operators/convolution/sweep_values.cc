@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "harness/model/draws/tie_solver.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
 #include "harness/operators/convolution/convolution.h"
 #include "reference/numerics/admissible.h"

@@ -1,8 +1,8 @@
 // Random quantized graphs against ball arithmetic.
 #include <gtest/gtest.h>
 
-#include "harness/graphs/lowering.h"
-#include "harness/operators/graph/random.h"
+#include "harness/graphs/case_graph.h"
+#include "harness/operators/graph/graph.h"
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/graph_check.h"
 

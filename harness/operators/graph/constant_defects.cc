@@ -10,7 +10,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/pipeline.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/graphs/lowering.h"
+#include "harness/graphs/case_graph.h"
 #include "reference/graph/sets.h"
 
 namespace qconform {

@@ -9,8 +9,8 @@
 #include "harness/operators/graph/pipeline.h"
 #include "reference/graph/interpreter.h"
 #include "reference/numerics/element.h"
-#include "reference/numerics/round.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/graphs/lowering.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/defects/defect.h"
-#include "harness/model/defects/stages.h"
 #include "harness/model/operator.h"
 #include "reference/graph/sets.h"
 

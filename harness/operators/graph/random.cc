@@ -1,4 +1,4 @@
-#include "harness/operators/graph/random.h"
+#include "harness/operators/graph/graph.h"
 
 #include <algorithm>
 #include <array>
@@ -9,14 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "harness/graphs/graph_builder.h"
-#include "harness/graphs/growing_graph.h"
-#include "harness/graphs/lowering.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/draws.h"
 #include "harness/operators/graph/edits.h"
 #include "reference/graph/sets.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 // In a namespace of its own: convolutions have drafts too.
 namespace qconform::drawn_graphs {

@@ -1,5 +1,5 @@
 // Metamorphic relations of quantized graphs: what an optimiser may not make of a difference in form.
-#include "harness/operators/graph/relations.h"
+#include "harness/operators/graph/graph.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,10 +1,230 @@
 #include "harness/operators/graph/sweep_units.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "harness/model/sweep/model.h"
 #include "harness/model/text.h"
+#include "harness/operators/graph/edits.h"
+#include "harness/operators/graph/unit.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::unit {
+
+UnitView::UnitView(const Case& test_case) : case_(test_case) {
+  reference::Contract contract;
+  if (auto lowered = lower_graph(test_case, contract)) lowered_ = std::move(*lowered);
+  quantize = producer(test_case.outputs[0]);
+  find_sum(quantize->inputs[0]);
+  find_operands();
+}
+
+const Node* UnitView::producer(const std::string& value) const {
+  for (const Node& node : case_.nodes) {
+    if (std::find(node.outputs.begin(), node.outputs.end(), value) != node.outputs.end()) return &node;
+  }
+  return nullptr;
+}
+
+const Tensor* UnitView::tensor(const std::string& name) const {
+  const auto found = std::find(case_.input_names.begin(), case_.input_names.end(), name);
+  return found == case_.input_names.end() ? nullptr
+                                          : &*case_.inputs[static_cast<std::size_t>(found - case_.input_names.begin())];
+}
+
+bool UnitView::is_fed(const std::string& name) const {
+  const auto found = std::find(case_.input_names.begin(), case_.input_names.end(), name);
+  return found < case_.input_names.begin() + static_cast<std::ptrdiff_t>(case_.fed_inputs);
+}
+
+std::size_t UnitView::id(const std::string& value) const {
+  const auto found = std::find(lowered_.names.begin(), lowered_.names.end(), value);
+  return static_cast<std::size_t>(found - lowered_.names.begin());
+}
+
+const std::vector<std::int64_t>& UnitView::shape(const std::string& value) const {
+  return lowered_.program.values[id(value)].shape;
+}
+
+ElementType UnitView::type(const std::string& value) const {
+  return lowered_.types[id(value)];
+}
+
+// An activation behind a dequantized value is the compute node itself.
+void UnitView::find_sum(const std::string& real) {
+  compute = producer(real);
+  const bool is_activation =
+      compute->op_type == "Relu" || compute->op_type == "Clip" || compute->op_type == "LeakyRelu";
+  const Node* before = producer(compute->inputs[0]);
+  if (is_activation && before->op_type != "DequantizeLinear") {
+    activation = compute;
+    compute = before;
+  }
+  before = producer(compute->inputs[0]);
+  if (compute->op_type == "Add" && before->op_type == "MatMul") {
+    bias = compute->inputs[1];
+    compute = before;
+  }
+}
+
+void UnitView::find_operands() {
+  x = producer(compute->inputs[0]);
+  if (x->op_type != "DequantizeLinear") {
+    path = x;
+    x = producer(path->inputs[0]);
+  } else if (const Node* again = producer(x->inputs[0])) {
+    path = x;
+    x = producer(again->inputs[0]);
+  }
+  if (compute->inputs.size() < 2) return;
+  if (compute->inputs.size() > 2 && compute->op_type != "Slice" && compute->op_type != "Resize") {
+    bias = compute->inputs[2];
+  }
+  other = producer(compute->inputs[1]);
+  if (other != nullptr && other->op_type == "Transpose" && other != path) other = producer(other->inputs[0]);
+}
+
+double UnitView::first_scale(const Node& node) const {
+  return number_at(scale(node), 0);
+}
+
+ZeroPoint UnitView::zero_point(const Node& node) const {
+  if (attribute_of(node, "output_dtype") != nullptr) return kByType;
+  if (node.inputs.size() < 3) return kOmitted;
+  const Tensor& zero_point = *tensor(node.inputs[2]);
+  if (!is_integer(zero_point.type)) return kMiddle;
+  return static_cast<ZeroPoint>(sweep::zero_point_class(zero_point.type, integer_at(zero_point, 0)));
+}
+
+Layout UnitView::layout(const Node& node) const {
+  if (scale(node).is_scalar()) return kPerTensor;
+  if (attribute_of(node, "block_size") != nullptr) return kBlocks;
+  const Attribute* axis = attribute_of(node, "axis");
+  if (axis == nullptr) return kAxis1;
+  const auto value = std::get<std::int64_t>(axis->value);
+  return value == 0 ? kAxis0 : value == 1 ? kAxis1 : kLastAxis;
+}
+
+Alike UnitView::alike(const Node* node) const {
+  if (node == nullptr || node == x || node == path) return kDiffer;
+  if (node->inputs[1] == x->inputs[1]) return kSameInitializers;
+  const bool is_one_each = scale(*node).is_scalar() && scale(*x).is_scalar();
+  return is_one_each && first_scale(*node) == first_scale(*x) ? kAlike : kDiffer;
+}
+
+Activation activation_of(const UnitView& view) {
+  if (view.activation == nullptr) return kNone;
+  const Node& node = *view.activation;
+  if (node.op_type == "Relu") return kReluBehind;
+  if (node.op_type == "LeakyRelu") return kLeakyReluBehind;
+  const bool has_inputs = node.inputs.size() > 2;
+  const double lo = has_inputs ? number_at(*view.tensor(node.inputs[1]), 0)
+                               : static_cast<double>(std::get<float>(attribute_of(node, "min")->value));
+  const double hi = has_inputs ? number_at(*view.tensor(node.inputs[2]), 0)
+                               : static_cast<double>(std::get<float>(attribute_of(node, "max")->value));
+  if (lo > hi) return kReversedClip;
+  const Node& q = *view.quantize;
+  const UnitExtent room = extent_of(view.type(q.outputs[0]));
+  const bool has_zero_point = q.inputs.size() > 2 && is_integer(view.tensor(q.inputs[2])->type);
+  const auto zero_point = has_zero_point ? static_cast<double>(integer_at(*view.tensor(q.inputs[2]), 0)) : 0.0;
+  const double step = view.first_scale(q);
+  const auto is_at = [&](double bound, double end) { return std::fabs(bound / step + zero_point - end) < 1.5; };
+  return is_at(lo, room.lo) && is_at(hi, room.hi) ? kClipAtEnds : kClipBehind;
+}
+
+Bias bias_of(const UnitView& view) {
+  if (view.bias.empty()) return kNoBias;
+  const Node* node = view.producer(view.bias);
+  if (node == nullptr) return kFloatBias;
+  const Tensor& values = *view.tensor(node->inputs[0]);
+  constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+  if (std::abs(integer_at(values, 0)) >= kLarge) return kLargeBias;
+  const double product = view.first_scale(*view.x) * view.first_scale(*view.other);
+  const auto& format = reference::float_format(view.scale(*node).type);
+  return view.first_scale(*node) == reference::rounded_to(format, product) ? kExactBias : kOtherBiasScale;
+}
+
+Scales scales_of(const UnitView& view) {
+  const double scale = view.first_scale(*view.x);
+  int ignored = 0;
+  if (scale < 0x1p-14) return kTiny;
+  if (scale > 0x1p6) return kHuge;
+  return std::frexp(scale, &ignored) == 0.5 ? kPowersOfTwo : kOrdinary;
+}
+
+Path path_of(const UnitView& view) {
+  if (view.path == nullptr) return kDirect;
+  static constexpr std::array<std::string_view, 8> kPaths{"",    "Transpose", "Reshape",  "Slice",
+                                                          "Pad", "Squeeze",   "Identity", "DequantizeLinear"};
+  if (view.path->op_type == "Unsqueeze") return kSqueezed;
+  return static_cast<Path>(std::find(kPaths.begin(), kPaths.end(), view.path->op_type) - kPaths.begin());
+}
+
+namespace {
+
+constexpr std::array<std::string_view, kComputes> kNames{"Conv",
+                                                         "Conv depthwise",
+                                                         "ConvTranspose",
+                                                         "Gemm",
+                                                         "MatMul",
+                                                         "Add",
+                                                         "Sub",
+                                                         "Mul",
+                                                         "Div",
+                                                         "Max",
+                                                         "Min",
+                                                         "Concat",
+                                                         "AveragePool",
+                                                         "GlobalAveragePool",
+                                                         "ReduceMean",
+                                                         "ReduceSum",
+                                                         "Softmax",
+                                                         "Sigmoid",
+                                                         "Tanh",
+                                                         "HardSigmoid",
+                                                         "Erf",
+                                                         "Gelu",
+                                                         "Resize linear",
+                                                         "LeakyRelu",
+                                                         "MaxPool",
+                                                         "ReduceMax",
+                                                         "Relu",
+                                                         "Clip",
+                                                         "Neg",
+                                                         "Abs",
+                                                         "Resize nearest",
+                                                         "Transpose",
+                                                         "Reshape",
+                                                         "Flatten",
+                                                         "Squeeze",
+                                                         "Unsqueeze",
+                                                         "Slice",
+                                                         "Pad",
+                                                         "Split",
+                                                         "Expand",
+                                                         "Gather",
+                                                         "Identity",
+                                                         "DepthToSpace"};
+
+}  // namespace
+
+std::string_view name_of(Compute compute) {
+  return kNames[compute];
+}
+
+std::optional<Compute> compute_of(const Node& node) {
+  if (node.op_type == "Conv" && attribute_of(node, "group") != nullptr) return kDepthwise;
+  if (node.op_type == "Resize") {
+    const Attribute* mode = attribute_of(node, "mode");
+    return mode != nullptr && std::get<std::string>(mode->value) == "linear" ? kLinearResize : kNearestResize;
+  }
+  for (std::uint8_t i = 0; i < kComputes; ++i) {
+    if (kNames[i] == node.op_type) return static_cast<Compute>(i);
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 using enum ElementType;

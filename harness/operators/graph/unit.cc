@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/graphs/lowering.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
 #include "harness/model/text.h"
-#include "harness/operators/graph/unit_draft.h"
 #include "reference/graph/interpreter.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::unit {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "harness/model/case_builder.h"
-#include "harness/operators/graph/unit_draft.h"
+#include "harness/operators/graph/unit.h"
 
 namespace qconform::unit {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/core/corner_cases/rounding_corner_cases.h"
-#include "reference/linear_quantization/value.h"
-#include "reference/quantize_linear/division.h"
+#include "harness/core/corner_cases/corner_case.h"
+#include "reference/linear_quantization/quantize_linear.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform {
 namespace {

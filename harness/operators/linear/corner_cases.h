@@ -5,8 +5,8 @@
 #include <span>
 
 #include "harness/core/corner_cases/corner_case.h"
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/quantize_linear/quantize_linear.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/linear_quantization/quantize_linear.h"
 
 namespace qconform {
 

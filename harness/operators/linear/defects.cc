@@ -5,7 +5,7 @@
 
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/pipeline.h"
-#include "reference/dequantize_linear/multiplication.h"
+#include "reference/linear_quantization/dequantize_linear.h"
 
 namespace qconform::diagnose {
 namespace {

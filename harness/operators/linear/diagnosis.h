@@ -6,11 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "harness/model/defects/case_features.h"
+#include "harness/model/defects/arithmetic.h"
 #include "harness/model/defects/defect.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/defects/expression.h"
-#include "harness/model/defects/identify_variants.h"
-#include "harness/model/defects/observation.h"
 #include "harness/model/operator.h"
 
 namespace qconform::diagnose {

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/random_values.h"
-#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/mutate/case_mutator.h"
 #include "harness/model/text.h"
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/operators/linear/pipeline.h"
-#include "reference/dequantize_linear/multiplication.h"
+#include "reference/linear_quantization/dequantize_linear.h"
 
 namespace qconform::diagnose {
 

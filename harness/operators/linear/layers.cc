@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/layers.h"
 #include "harness/operators/linear/linear.h"
 

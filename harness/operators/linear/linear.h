@@ -6,11 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/element_type.h"
+#include "harness/core/tensor.h"
 #include "harness/model/family.h"
-#include "harness/model/node_reader.h"
 #include "harness/model/text.h"
-#include "reference/linear_quantization/layout.h"
+#include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/element.h"
 
 namespace qconform {

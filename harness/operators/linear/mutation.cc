@@ -1,7 +1,7 @@
 // Steps for QuantizeLinear and DequantizeLinear: shape and placement of parameters, types, version, attributes, ties.
 #include <algorithm>
 
-#include "harness/model/mutate/tensor_values.h"
+#include "harness/model/mutate/case_mutator.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
 #include "harness/operators/linear/linear.h"

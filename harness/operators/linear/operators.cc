@@ -3,12 +3,12 @@
 #include <array>
 #include <cmath>
 
-#include "harness/model/lowered_by_bits.h"
+#include "harness/model/family.h"
 #include "harness/operators/linear/corner_cases.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/operators/linear/suites.h"
-#include "reference/numerics/bits.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/element.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform {
 

@@ -6,10 +6,10 @@
 #include "harness/model/text.h"
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/linear.h"
-#include "reference/dequantize_linear/multiplication.h"
-#include "reference/linear_quantization/value.h"
-#include "reference/numerics/bits.h"
-#include "reference/quantize_linear/output.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/linear_quantization/quantize_linear.h"
+#include "reference/numerics/element.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::diagnose {
 namespace {

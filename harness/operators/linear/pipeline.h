@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/model/defects/stages.h"
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/numerics/small_float.h"
+#include "harness/model/defects/defect.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::diagnose {
 

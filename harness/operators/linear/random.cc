@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "harness/model/case_builder.h"
-#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/text.h"
-#include "reference/linear_quantization/layout.h"
-#include "reference/numerics/small_float.h"
+#include "reference/linear_quantization/linear_quantization.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform {
 namespace {

@@ -5,8 +5,8 @@
 #include "harness/model/relations/relation.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/operators/linear/relations.h"
-#include "reference/numerics/float_parts.h"
-#include "reference/numerics/wide_integer.h"
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::relations {
 

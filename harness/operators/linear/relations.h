@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "harness/model/operator.h"
-#include "harness/model/relations/rearrange.h"
 #include "harness/model/relations/relation.h"
-#include "reference/linear_quantization/layout.h"
+#include "reference/linear_quantization/linear_quantization.h"
 
 namespace qconform::relations {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "harness/model/operator.h"
-#include "harness/model/reductions/edits.h"
+#include "harness/model/reductions/reductions.h"
 #include "harness/operators/linear/linear.h"
-#include "reference/linear_quantization/layout.h"
+#include "reference/linear_quantization/linear_quantization.h"
 
 namespace qconform::shrink {
 namespace {

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "harness/core/case.h"
-#include "harness/model/draws/rng.h"
-#include "harness/model/draws/swarm.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
 #include "harness/onnx/node_inputs.h"
 

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "harness/core/tensor.h"
-#include "harness/model/draws/rng.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
-#include "reference/linear_quantization/layout.h"
-#include "reference/quantize_linear/quantize_linear.h"
+#include "reference/linear_quantization/linear_quantization.h"
+#include "reference/linear_quantization/quantize_linear.h"
 
 namespace qconform::sweep::linear {
 

@@ -6,7 +6,7 @@
 
 #include "harness/model/text.h"
 #include "harness/operators/linear/sweep_model.h"
-#include "reference/numerics/small_float.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::sweep::linear::quantize {
 namespace {

@@ -6,8 +6,8 @@
 #include "harness/model/text.h"
 #include "harness/operators/linear/suites.h"
 #include "harness/operators/linear/sweep_model.h"
-#include "reference/numerics/small_float.h"
-#include "reference/quantize_linear/division.h"
+#include "reference/linear_quantization/quantize_linear.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::sweep {
 

@@ -1,5 +1,5 @@
-#include "harness/suites/directed/directed.h"
 #include "harness/model/operator.h"
+#include "harness/suites/drawn.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include <set>
 
 #include "harness/core/profile.h"
-#include "harness/model/draws/random_values.h"
+#include "harness/model/draws/draws.h"
 #include "harness/model/judge/judge.h"
 #include "harness/report/corner_case_coverage.h"
-#include "harness/tests/suite_cases.h"
+#include "harness/tests/stand_ins.h"
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/ratio.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform {
 namespace {

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "harness/model/family.h"
-#include "harness/model/relations/rearrange.h"
 #include "harness/model/relations/relation.h"
 
 namespace qconform::relations {

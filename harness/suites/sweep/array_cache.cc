@@ -1,4 +1,4 @@
-#include "harness/suites/sweep/array_cache.h"
+#include "harness/suites/sweep/covering_array.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "harness/base/digest.h"
+#include "harness/base/bytes.h"
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 #include "harness/core/version.h"

@@ -1,4 +1,4 @@
-#include "harness/suites/sweep/array_cache.h"
+#include "harness/suites/sweep/covering_array.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

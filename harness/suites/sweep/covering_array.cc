@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/model/draws/rng.h"
-#include "harness/model/sweep/constraint_solver.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/sweep/model.h"
 
 namespace qconform::sweep {
 namespace {

@@ -1,8 +1,11 @@
 // Covering arrays of strength 3 and 4, and a proof of them that is independent of how they were made.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/core/suite.h"
@@ -47,5 +50,29 @@ struct Proof {
 [[nodiscard]] Proof prove_coverage(const Model& model, const Combinations& combinations, std::span<const Row> rows);
 /// Counts the combinations of strength 3.
 [[nodiscard]] Proof prove_coverage(const Model& model, std::span<const Row> rows);
+
+// Solved arrays with their proofs, kept on disk: finding them takes longer than checking them.
+
+struct SolvedArray {
+  std::vector<Row> rows;
+  Proof proof;
+};
+
+/// Keeps solved arrays in the folder from now on; empty, as it is at first: nowhere. The folder is made when it is
+/// needed.
+void keep_arrays_in(std::filesystem::path folder);
+
+/// $QCONFORM_CACHE, else $XDG_CACHE_HOME/qconform, else $HOME/.cache/qconform; empty where none of them is set.
+[[nodiscard]] std::filesystem::path usual_array_folder();
+
+/// Returns the faults of the folder so far, a sentence each: a damaged file, whose array was solved anew, or a file
+/// that could not be written. Nothing is lost by either but time.
+[[nodiscard]] std::vector<std::string> array_notes();
+
+/// Covers every feasible combination of `strength` classes: 3, of all parameters, or 4, among shape_parameters(). Read
+/// from the folder where it was solved before, by this version of qconform and of the same model; every row read is
+/// held against every constraint, and the coverage is counted again. Infeasible combinations are taken from the file,
+/// which has a digest.
+[[nodiscard]] SolvedArray solved_array(const Model& model, std::size_t strength = 3);
 
 }  // namespace qconform::sweep

@@ -2,7 +2,7 @@
 // class that was not before. What is declined inside the classes is then narrowed to the classes that matter, by
 // halving the difference between a declined row and a taken one (delta debugging), until rows drawn at random are all
 // taken.
-#include "harness/suites/sweep/learn_contract.h"
+#include "harness/suites/sweep/suite.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/draws/rng.h"
-#include "harness/model/sweep/constraint_solver.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/sweep/model.h"
 
 namespace qconform::sweep {
 namespace {

@@ -20,11 +20,9 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
-#include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
-#include "harness/tests/rows.h"
+#include "harness/onnx/protobuf.h"
+#include "harness/tests/stand_ins.h"
 
 namespace {
 

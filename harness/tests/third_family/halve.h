@@ -7,11 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "harness/model/defects/case_features.h"
-#include "harness/model/defects/identify_variants.h"
-#include "harness/model/defects/observation.h"
+#include "harness/model/defects/arithmetic.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/family.h"
-#include "harness/model/lowered_by_bits.h"
 #include "reference/numerics/element.h"
 
 namespace qconform::testing {
@@ -51,7 +49,7 @@ class LoweredHalve final : public LoweredByBits {
   std::int32_t zero_point_;
 };
 
-// Suites, mutation, relations, layers: halve_suites.cc.
+// Suites, mutation, relations, layers: halve.cc.
 
 [[nodiscard]] Case draw_halve(Rng& rng, const Swarm& swarm);
 [[nodiscard]] Case draw_halve_for(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm);
@@ -64,7 +62,7 @@ bool solve_halve_tie(Case& test_case, Rng& rng);
 
 }  // namespace qconform::testing
 
-// Stages, defects, features, choices: halve_diagnosis.cc.
+// Stages, defects, features, choices: halve.cc.
 namespace qconform::diagnose {
 
 [[nodiscard]] std::optional<Tensor> run_halve(const Case& test_case, const Lowered& lowered, const Stages& stages);

@@ -6,12 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "reference/convolution/accumulate.h"
-#include "reference/kernels/drivers/aligned_memory.h"
+#include "reference/convolution/convolution.h"
 #include "reference/kernels/drivers/packed_weights.h"
+#include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/drivers/strip_tiles.h"
 #include "reference/kernels/micro_kernels.h"
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference {
 

@@ -3,10 +3,9 @@
 #include <memory>
 #include <vector>
 
+#include "reference/kernels/drivers/drivers.h"
 #include "reference/kernels/drivers/parallel.h"
-#include "reference/kernels/drivers/path.h"
 #include "reference/kernels/drivers/tile_writer.h"
-#include "reference/kernels/drivers/transpose.h"
 
 namespace qconform::reference {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "reference/numerics/round.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::reference {
 

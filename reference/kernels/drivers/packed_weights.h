@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "reference/convolution/accumulate.h"
-#include "reference/kernels/drivers/aligned_memory.h"
+#include "reference/convolution/convolution.h"
+#include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/micro_kernels.h"
 
 namespace qconform::reference {

@@ -4,14 +4,39 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
+// Memory that begins at a cache line.
+
 namespace qconform::reference {
+
+/// Uninitialized bytes, aligned to 64.
+class AlignedMemory {
+ public:
+  AlignedMemory() = default;
+  explicit AlignedMemory(std::size_t size)
+      : size_(size), bytes_(static_cast<std::byte*>(::operator new(size, kAlignment))) {}
+
+  [[nodiscard]] std::byte* data() { return bytes_.get(); }
+  [[nodiscard]] const std::byte* data() const { return bytes_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(std::byte* bytes) const { ::operator delete(bytes, kAlignment); }
+  };
+  std::size_t size_ = 0;
+  std::unique_ptr<std::byte, Free> bytes_;
+};
 
 /// Calls work(state, item) once for each item in [0, items), on at most `threads` threads, of which
 /// the caller is one; `threads` below 1 counts as 1. Every thread makes its own state. The order is

@@ -7,11 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "reference/convolution/accumulate.h"
-#include "reference/kernels/drivers/aligned_memory.h"
+#include "reference/convolution/convolution.h"
+#include "reference/kernels/drivers/drivers.h"
 #include "reference/kernels/drivers/lowering.h"
 #include "reference/kernels/drivers/parallel.h"
-#include "reference/kernels/drivers/path.h"
 #include "reference/kernels/micro_kernels.h"
 
 namespace qconform::reference {

@@ -11,15 +11,12 @@
 #include <utility>
 
 #include "harness/backends/libraries/adapters.h"
-#include "harness/backends/libraries/onednn/onednn_convolution.h"
-#include "harness/backends/libraries/onednn/onednn_graph.h"
-#include "harness/backends/libraries/onednn/onednn_reorder.h"
+#include "harness/backends/libraries/onednn/onednn.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
-#include "reference/conv_integer/conv_integer.h"
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/qlinear_conv/qlinear_conv.h"
-#include "reference/quantize_linear/quantize_linear.h"
+#include "reference/convolution/convolution.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/linear_quantization/quantize_linear.h"
 
 namespace qconform::libraries {
 namespace {

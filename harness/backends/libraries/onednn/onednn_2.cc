@@ -1,6 +1,6 @@
 // oneDNN 2: one multiplier for each output channel, known when the primitive is made, and a bias of int32 in the units
 // of the sums.
-#include "harness/backends/libraries/onednn/onednn_quantization.h"
+#include "harness/backends/libraries/onednn/onednn.h"
 
 #if DNNL_VERSION_MAJOR < 3
 

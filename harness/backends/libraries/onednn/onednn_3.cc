@@ -1,5 +1,5 @@
 // oneDNN 3: the scales of x, w and y apart, given when the primitive runs, and a bias that is a real number.
-#include "harness/backends/libraries/onednn/onednn_quantization.h"
+#include "harness/backends/libraries/onednn/onednn.h"
 
 #if DNNL_VERSION_MAJOR >= 3
 

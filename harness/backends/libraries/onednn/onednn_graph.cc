@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/onednn/onednn_graph.h"
+#include "harness/backends/libraries/onednn/onednn.h"
 
 #include "harness/backends/libraries/onednn/onednn_graph_nodes.h"
 
@@ -14,7 +14,7 @@
 
 #include "harness/backends/interpreter.h"
 #include "harness/backends/libraries/adapters.h"
-#include "harness/graphs/shown_graph.h"
+#include "harness/graphs/case_graph.h"
 
 namespace qconform::libraries::dnn {
 namespace {

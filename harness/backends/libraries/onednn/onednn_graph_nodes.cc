@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "harness/operators/graph/edits.h"
-#include "reference/dequantize_linear/dequantize_linear.h"
+#include "reference/linear_quantization/dequantize_linear.h"
 
 namespace qconform::libraries::dnn {
 namespace {

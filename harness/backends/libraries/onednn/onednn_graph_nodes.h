@@ -12,8 +12,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "harness/base/aligned_bytes.h"
-#include "harness/graphs/lowering.h"
+#include "harness/base/bytes.h"
+#include "harness/graphs/case_graph.h"
 
 namespace qconform::libraries::dnn {
 

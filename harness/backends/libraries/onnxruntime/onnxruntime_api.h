@@ -26,7 +26,7 @@ struct Loaded {
 /// The library that the program was built with, or that of ONNXRUNTIME_ROOT, loaded at the first call.
 [[nodiscard]] const Loaded& loaded();
 
-/// The release in a root (roots.h), never unloaded. `absent` tells what is wrong with the root.
+/// The release in a root (libraries.h), never unloaded. `absent` tells what is wrong with the root.
 [[nodiscard]] Loaded load_release(const std::filesystem::path& root);
 
 /// Objects of the library, released by the table's functions.

@@ -4,9 +4,7 @@
 
 #include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/node_proto.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/tensor_proto.h"
+#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 namespace {

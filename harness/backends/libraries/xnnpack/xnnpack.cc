@@ -8,15 +8,15 @@
 
 #include <fmt/format.h>
 
-#include "harness/backends/emulator.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
 #include "harness/backends/libraries/xnnpack/xnnpack_subgraph.h"
-#include "harness/base/aligned_bytes.h"
+#include "harness/backends/worker_command.h"
+#include "harness/base/bytes.h"
 #include "harness/model/operator.h"
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/qlinear_conv/qlinear_conv.h"
-#include "reference/quantize_linear/quantize_linear.h"
+#include "reference/convolution/convolution.h"
+#include "reference/linear_quantization/dequantize_linear.h"
+#include "reference/linear_quantization/quantize_linear.h"
 
 namespace qconform::libraries {
 namespace {

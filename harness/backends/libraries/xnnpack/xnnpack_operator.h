@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/element_type.h"
-#include "reference/qlinear_conv/qlinear_conv.h"
+#include "harness/core/tensor.h"
+#include "reference/convolution/convolution.h"
 
 // Since 2023 operators are reshaped before they are set up. The header tells no version; it has this since the same
 // year.

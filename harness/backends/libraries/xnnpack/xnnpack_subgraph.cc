@@ -12,8 +12,7 @@
 #include "harness/backends/interpreter.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/xnnpack/xnnpack_operator.h"
-#include "harness/backends/libraries/xnnpack/xnnpack_unit.h"
-#include "harness/graphs/shown_graph.h"
+#include "harness/graphs/case_graph.h"
 
 // Newer releases call these deprecated, for functions that older ones lack.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

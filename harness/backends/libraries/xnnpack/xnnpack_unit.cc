@@ -1,4 +1,4 @@
-#include "harness/backends/libraries/xnnpack/xnnpack_unit.h"
+#include "harness/backends/libraries/xnnpack/xnnpack_subgraph.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,96 @@
+#include "harness/base/process.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace qconform {
+namespace {
+
+constexpr std::size_t kMapped = std::size_t{6} << 30;
+constexpr ForkLimits kLimits{.cpu_seconds = 60, .address_space = std::uint64_t{1} << 30};
+
+Result<std::string> allocated(std::size_t bytes) {
+  return run_forked("work", kLimits, [&]() -> Result<std::string> {
+    const std::vector<char> memory(bytes);
+    return std::to_string(memory.size());
+  });
+}
+
+// The workers of a run map more addresses than a fork may add.
+TEST(RunForked, CountsWhatItsWorkAddsAlone) {
+  if (!kCanLimitAddressSpace) GTEST_SKIP() << "this build's sanitizer maps terabytes";
+  void* mapped = mmap(nullptr, kMapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const auto little = allocated(std::size_t{64} << 20);
+  EXPECT_TRUE(little) << little.error().text();
+  const auto much = allocated(std::size_t{2} << 30);
+  ASSERT_FALSE(much);
+  EXPECT_EQ(much.error().text(), "work: needs more than the limit of 1 GiB of memory [rule limit]");
+  EXPECT_EQ(munmap(mapped, kMapped), 0);
+}
+
+TEST(RunForked, KeepsTheLimitOfTheProcessThatForks) {
+  if (!kCanLimitAddressSpace) GTEST_SKIP() << "this build's sanitizer maps terabytes";
+  EXPECT_FALSE(is_memory_confined());
+  const auto nested = run_forked("outer", kLimits, []() -> Result<std::string> {
+    return run_forked("inner", {.cpu_seconds = 60, .address_space = std::uint64_t{16} << 30},
+                      []() -> Result<std::string> {
+                        const std::vector<char> memory(std::size_t{2} << 30);
+                        return std::to_string(memory.size());
+                      });
+  });
+  EXPECT_FALSE(nested);
+}
+
+TEST(RunForked, TellsTheRuleOfAnError) {
+  const auto failed = run_forked("work", kLimits, []() -> Result<std::string> { return fail("", "two\nlines", "C8"); });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().text(), "work: two\nlines [rule C8]");
+}
+
+TEST(MessagePipe, CarriesTextsOfEverySize) {
+  Pipe pipe;
+  ASSERT_TRUE(pipe.open());
+  const PipeMessage sent{'c', {"", std::string(1 << 20, 'x'), std::string("a\0b", 3)}};
+  std::thread writer([&] {
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(send(pipe.write.get(), sent));
+    pipe.write.close();
+  });
+  MessageReader reader(pipe.read.get());
+  for (int i = 0; i < 3; ++i) {
+    const auto message = reader.next();
+    EXPECT_TRUE(message);
+    if (!message) break;
+    EXPECT_EQ(message->kind, 'c');
+    EXPECT_EQ(message->texts, sent.texts);
+  }
+  EXPECT_EQ(reader.next().error().text(), "ended");
+  writer.join();
+}
+
+TEST(MessagePipe, TellsThatNothingCameInTime) {
+  Pipe pipe;
+  ASSERT_TRUE(pipe.open());
+  MessageReader reader(pipe.read.get());
+  const auto message = reader.next(1);
+  ASSERT_TRUE(message);
+  EXPECT_FALSE(*message);
+}
+
+TEST(MessagePipe, RefusesWhatIsNoMessage) {
+  for (const std::string& bytes :
+       {std::string(8, '\0'), std::string(8, '\xff'), std::string("\x09\0\0\0\0\0\0\0c\xff\0\0\0\0\0\0\0", 17)}) {
+    Pipe pipe;
+    ASSERT_TRUE(pipe.open());
+    ASSERT_TRUE(write_all(pipe.write.get(), bytes));
+    MessageReader reader(pipe.read.get());
+    EXPECT_EQ(reader.next().error().text(), "wrote what is no message");
+  }
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,120 @@
+#include "harness/model/relations/relation.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "harness/model/case_builder.h"
+#include "harness/model/text.h"
+
+namespace qconform::relations {
+namespace {
+
+class Offset final : public Agreement {
+ public:
+  explicit Offset(std::int64_t offset) : offset_(offset) {}
+  [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
+    return integer_at(derived, link.element) == integer_at(base, link.base) + offset_;
+  }
+  [[nodiscard]] std::string required(const Tensor& base, const Link& link) const override {
+    return std::to_string(integer_at(base, link.base) + offset_);
+  }
+
+ private:
+  std::int64_t offset_;
+};
+
+class MovedByOne final : public Agreement {
+ public:
+  MovedByOne(Range range, std::int64_t step) : range_(range), step_(step) {}
+
+  [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
+    const Range allowed = allowed_after(integer_at(base, link.base));
+    const std::int64_t got = integer_at(derived, link.element);
+    return got >= allowed.lo && got <= allowed.hi;
+  }
+  [[nodiscard]] std::string required(const Tensor& base, const Link& link) const override {
+    const Range allowed = allowed_after(integer_at(base, link.base));
+    return allowed.lo == allowed.hi ? std::to_string(allowed.lo)
+                                    : std::to_string(allowed.lo) + " or " + std::to_string(allowed.hi);
+  }
+
+ private:
+  [[nodiscard]] Range allowed_after(std::int64_t value) const {
+    const std::int64_t moved = value + step_;
+    if (moved < range_.lo || moved > range_.hi) return {value, value};
+    const bool may_stay = value == (step_ > 0 ? range_.lo : range_.hi);
+    return may_stay ? Range{std::min(value, moved), std::max(value, moved)} : Range{moved, moved};
+  }
+
+  Range range_;
+  std::int64_t step_;
+};
+
+}  // namespace
+
+Tensor Grid::tensor() const {
+  return make::integers(type, shape, values);
+}
+
+Grid grid_of(const Tensor& tensor) {
+  return {tensor.type, tensor.shape, integer_values(tensor)};
+}
+
+Range range_of(ElementType type) {
+  const auto range = reference::range_of(type);
+  return {range.lo, range.hi};
+}
+
+ElementType other_sign(ElementType type) {
+  return type == ElementType::int8 ? ElementType::uint8 : ElementType::int8;
+}
+
+std::int64_t shift_to_other_sign(ElementType type) {
+  return type == ElementType::int8 ? 128 : -128;
+}
+
+Values integer_values(const Tensor& tensor) {
+  Values values;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(integer_at(tensor, i));
+  return values;
+}
+
+void shift(Grid& grid) {
+  const std::int64_t by = shift_to_other_sign(grid.type);
+  for (std::int64_t& value : grid.values) value += by;
+  grid.type = other_sign(grid.type);
+}
+
+std::vector<Link> links_to_all(std::size_t derived_cases, std::int64_t elements) {
+  std::vector<Link> links;
+  for (std::size_t derived = 0; derived < derived_cases; ++derived) {
+    for (std::int64_t i = 0; i < elements; ++i) links.push_back({i, derived, i});
+  }
+  return links;
+}
+
+Applied shifted_output(Case derived, std::int64_t offset) {
+  return Derivation([derived = std::move(derived), offset](const Tensor&) {
+    return Application{{derived}, {}, std::make_shared<Offset>(offset)};
+  });
+}
+
+Applied moved_output(Case derived, Range range, std::int64_t step) {
+  return Derivation([derived = std::move(derived), range, step](const Tensor&) {
+    return Application{{derived}, {}, std::make_shared<MovedByOne>(range, step)};
+  });
+}
+
+Values counting(std::int64_t first, std::int64_t count) {
+  Values values(at(count));
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+Values counting_down(std::int64_t count) {
+  Values values = counting(0, count);
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+}  // namespace qconform::relations

@@ -1,0 +1,270 @@
+#include "harness/suites/drawn.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/engine/contracts.h"
+#include "harness/model/draws/draws.h"
+#include "harness/model/family.h"
+#include "harness/operators/convolution/suites.h"
+#include "harness/suites/fuzz_within.h"
+#include "harness/tests/stand_ins.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform {
+namespace {
+
+// Written down once. A change here means that every seed in every report and every shared finding
+// stops reproducing: it belongs into the change log.
+constexpr std::uint64_t kDigestOfSeed1 = 16562422492249840079U;
+
+TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
+  EXPECT_EQ(testing::digest_of_cases([](std::uint64_t index) { return random_case(1, index); }, 2000), kDigestOfSeed1);
+}
+
+TEST(RandomSuite, CaseDependsOnSeedAndIndexAlone) {
+  RandomSuite source(5, 40);
+  testing::expect_cases_of(
+      source, [](std::uint64_t index) { return random_case(5, index); }, 40);
+  EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(6, 0)));
+  EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(5, 1)));
+}
+
+TEST(RandomSuite, EveryCaseIsValid) {
+  const auto cases = static_cast<std::uint64_t>(testing::scaled(20000));
+  for (std::uint64_t index = 0; index < cases; ++index) {
+    const Case test_case = random_case(2, index);
+    const Classification result = classify(test_case);
+    const auto* remark = result.deciding_remark();
+    ASSERT_EQ(result.expectation(), Expectation::valid)
+        << test_case.id << " " << test_case.node().op_type << ": " << (remark == nullptr ? "" : remark->text());
+  }
+}
+
+TEST(FuzzSuite, MixesRandomAndDirectedCasesAndHasNoEnd) {
+  FuzzSuite source(3, std::nullopt);
+  std::uint64_t aimed = 0;
+  constexpr std::uint64_t kCases = 8 * kSwarmBlock;
+  for (std::uint64_t index = 0; index < kCases; ++index) {
+    const auto next = source.next();
+    ASSERT_TRUE(next.has_value() && next->has_value());
+    EXPECT_EQ(**next, fuzz_case(3, index));
+    EXPECT_EQ(classify(**next).expectation(), Expectation::valid) << (*next)->id;
+    aimed += (*next)->note.starts_with("aims for") ? 1 : 0;
+  }
+  EXPECT_EQ(aimed, kCases / 8);
+}
+
+// Shares of the bytes of all tensors in which most bytes are one of `common`, and how many such tensors there are.
+struct Shares {
+  double tensors = 0;
+  std::vector<double> each;
+  double rest = 0;
+};
+
+Shares shares_of(ElementType type, std::int64_t quiet, const std::vector<int>& common) {
+  constexpr int kTensors = 4000;
+  Rng rng(7);
+  std::vector<int> counts(common.size());
+  int tensors = 0;
+  int bytes = 0;
+  for (int i = 0; i < kTensors; ++i) {
+    const Tensor data = random_data8(rng, type, {5, 41}, quiet);
+    std::vector<int> here;
+    for (const int value : common) {
+      here.push_back(static_cast<int>(std::count(data.bytes.begin(), data.bytes.end(), std::byte(value))));
+    }
+    if (std::accumulate(here.begin(), here.end(), 0) * 2 < static_cast<int>(data.bytes.size())) continue;
+    ++tensors;
+    bytes += static_cast<int>(data.bytes.size());
+    std::transform(here.begin(), here.end(), counts.begin(), counts.begin(), std::plus<>());
+  }
+  Shares shares{static_cast<double>(tensors) / kTensors, {}, 1};
+  for (const int count : counts) {
+    shares.each.push_back(static_cast<double>(count) / bytes);
+    shares.rest -= shares.each.back();
+  }
+  return shares;
+}
+
+TEST(RandomData, IsAtBothEndsOrQuietAsOftenAsStated) {
+  for (const bool is_signed : {false, true}) {
+    const ElementType type = is_signed ? ElementType::int8 : ElementType::uint8;
+    const Shares ends = shares_of(type, 3, is_signed ? std::vector{0x80, 0x7F} : std::vector{0x00, 0xFF});
+    EXPECT_NEAR(ends.tensors, 1.0 / 4, 0.03);
+    for (const double share : ends.each) EXPECT_NEAR(share, 7.0 / 16, 0.01);
+    EXPECT_NEAR(ends.rest, 1.0 / 8, 0.01);
+    const Shares quiet = shares_of(type, is_signed ? -3 : 3, {is_signed ? 0xFD : 0x03});
+    EXPECT_NEAR(quiet.tensors, 3.0 / 4 / 6, 0.02);
+    EXPECT_NEAR(quiet.rest, 1.0 / 4, 0.01);
+  }
+}
+
+// The suite must vary what the kernels branch on; a generator that stopped doing so would go unseen.
+TEST(RandomSuite, ReachesWhatKernelsBranchOn) {
+  std::map<std::string, int> seen;
+  const auto mark = [&](const std::string& what) { ++seen[what]; };
+  for (std::uint64_t index = 0; index < 4000; ++index) {
+    const Case c = random_case(3, index);
+    mark(c.node().op_type);
+    for (const Attribute& attribute : c.node().attributes) mark(attribute.name);
+    if (c.node().op_type != "QLinearConv") continue;
+    mark("x " + name_of(c.input(0)->type) + " w " + name_of(c.input(3)->type) + " y " + name_of(c.input(7)->type));
+    mark("rank " + std::to_string(c.input(0)->shape.size()));
+    mark(c.input(4)->is_scalar() ? "per tensor" : "per channel");
+    mark(c.input(8) == nullptr ? "no bias" : "bias");
+    mark(c.input(0)->shape[0] > 1 ? "batch" : "single");
+  }
+  const std::set<std::string> wanted{
+      "QLinearConv", "ConvInteger",  "QuantizeLinear", "DequantizeLinear", "auto_pad",    "dilations",
+      "group",       "kernel_shape", "pads",           "strides",          "axis",        "rank 3",
+      "rank 4",      "rank 5",       "rank 6",         "per tensor",       "per channel", "bias",
+      "no bias",     "batch",        "single"};
+  for (const std::string& what : wanted) EXPECT_GT(seen[what], 4) << what;
+  int mixes = 0;
+  for (const auto& [what, count] : seen) mixes += what.starts_with("x ") && count > 100 ? 1 : 0;
+  EXPECT_EQ(mixes, 8) << "every mix of int8 and uint8 for x, w and y";
+}
+
+bool differs_from_one(const Case& c, const char* name) {
+  const Attribute* attribute = c.attribute(name);
+  if (attribute == nullptr) return false;
+  for (const std::int64_t v : std::get<std::vector<std::int64_t>>(attribute->value)) {
+    if (v != 1) return true;
+  }
+  return false;
+}
+
+struct ShownFeature {
+  Feature feature;
+  bool (*is_in)(const Case& c);
+};
+
+constexpr ShownFeature kShown[] = {
+    {feature::batch, [](const Case& c) { return c.input(0)->shape[0] > 1; }},
+    {feature::groups, [](const Case& c) { return c.input(0)->shape[1] != c.input(3)->shape[1]; }},
+    {feature::strides, [](const Case& c) { return differs_from_one(c, "strides"); }},
+    {feature::dilations, [](const Case& c) { return differs_from_one(c, "dilations"); }},
+    {feature::per_channel, [](const Case& c) { return !c.input(4)->is_scalar(); }},
+    {feature::bias, [](const Case& c) { return c.input(8) != nullptr; }},
+};
+
+// In every block, what is left out is absent and what is common is more frequent than as usual.
+TEST(Swarm, BlocksHaveTheirOwnFeatures) {
+  constexpr std::uint64_t kBlocks = 60;
+  for (const auto& [feature, is_in] : kShown) {
+    std::array<std::array<int, 2>, 3> cases{};  // by weight: all, and with the feature
+    for (std::uint64_t index = 0; index < kBlocks * kSwarmBlock; ++index) {
+      const Case c = random_case(11, index);
+      if (c.node().op_type != "QLinearConv") continue;
+      const std::uint32_t weight = Swarm::of_case(11, index).scaled(feature, 1);
+      auto& [all, with] = cases[std::min<std::uint32_t>(weight, 2)];
+      ++all;
+      with += is_in(c) ? 1 : 0;
+    }
+    for (const auto& [all, with] : cases) ASSERT_GT(all, 200);
+    EXPECT_EQ(cases[0][1], 0);
+    EXPECT_GT(cases[1][1] * 20, cases[1][0]) << "usual, but rare";
+    EXPECT_GT(cases[2][1] * cases[1][0], cases[1][1] * cases[2][0]) << "common, but not more frequent than usual";
+  }
+}
+
+// Two features of one position would come and go together.
+TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
+  std::set<int> positions;
+  const auto take = [&](Feature feature) {
+    EXPECT_LT(feature.position, kFeatures);
+    EXPECT_TRUE(positions.insert(feature.position).second) << int{feature.position};
+  };
+  for (const Feature feature : feature::kShared) take(feature);
+  for (const Family* family : families()) {
+    for (const Feature feature : family->features) take(feature);
+    for (const Feature feature : family->selecting) {
+      take(feature);
+      EXPECT_GE(feature.position, kFirstSelecting);
+    }
+    for (const Operator& known : family->operators) {
+      if (known.usual_weight != 0) take(known.feature);
+    }
+  }
+}
+
+TEST(Swarm, ABlockSharesItsWeights) {
+  for (std::uint64_t index = 0; index < 4 * kSwarmBlock; ++index) {
+    const Swarm swarm = Swarm::of_case(7, index);
+    const Swarm first = Swarm::of_case(7, index / kSwarmBlock * kSwarmBlock);
+    for (std::uint8_t f = 0; f < kFeatures; ++f) EXPECT_EQ(swarm.scaled({f}, 5), first.scaled({f}, 5));
+  }
+}
+
+// Cases of campaigns lie inside what the backends take, and depend on seed, index and contracts alone.
+
+constexpr const char* kInt8 =
+    "convolutions: operator=QLinearConv, x type=int8, w type=int8, y type=int8, spatial rank=2, w zero point=middle";
+constexpr const char* kUint8 = "QuantizeLinear: y type=uint8";
+
+std::vector<sweep::Contract> stated(const std::string& text) {
+  const auto contracts = stated_contracts(text);
+  EXPECT_TRUE(contracts) << contracts.error().text();
+  return contracts ? plain(*contracts) : std::vector<sweep::Contract>{};
+}
+
+bool lies_inside(const Case& test_case, const std::vector<sweep::Contract>& contracts) {
+  const auto place = sweep::place_of(test_case);
+  return place && contracts[place->plan].takes_anything() && contracts[place->plan].takes(place->row);
+}
+
+TEST(FuzzWithin, HasThreeTurnsOfFourInside) {
+  const auto contracts = stated(kInt8);
+  const FuzzWithin cases({contracts});
+  std::set<std::string> aims;
+  for (std::uint64_t index = 0; index < 4 * kFuzzTurn; ++index) {
+    const Case test_case = cases.at(5, index);
+    if (index >= 3 * kFuzzTurn) {
+      ASSERT_EQ(test_case, fuzz_case(5, index));
+      continue;
+    }
+    ASSERT_TRUE(lies_inside(test_case, contracts)) << test_case.id;
+    ASSERT_EQ(classify(test_case).expectation(), Expectation::valid) << test_case.id;
+    if (test_case.note.starts_with("aims for")) aims.insert(test_case.note);
+  }
+  EXPECT_GE(aims.size(), 20U);
+}
+
+TEST(FuzzWithin, DependsOnSeedIndexAndContractsAlone) {
+  const FuzzWithin cases({stated(kInt8)});
+  const FuzzWithin again({stated(kInt8)});
+  const Case later = cases.at(5, 700);
+  static_cast<void>(again.at(9, 3));
+  EXPECT_EQ(again.at(5, 700), later);
+  EXPECT_NE(again.at(6, 700).inputs, later.inputs);
+}
+
+TEST(FuzzWithin, TakesTurnsOverContracts) {
+  const auto first = stated(kInt8);
+  const auto second = stated(kUint8);
+  const FuzzWithin cases({first, second, first});
+  for (std::uint64_t index = 0; index < kFuzzTurn; index += 7) {
+    ASSERT_TRUE(lies_inside(cases.at(5, index), first)) << index;
+    ASSERT_TRUE(lies_inside(cases.at(5, kFuzzTurn + index), second)) << index;
+  }
+}
+
+TEST(FuzzWithin, IsFuzzWhereNothingIsNarrow) {
+  Contracts nothing = whole_contracts();
+  for (auto& learnt : nothing) learnt.contract.taken.assign(learnt.contract.taken.size(), 0);
+  const FuzzWithin cases({plain(whole_contracts()), plain(nothing)});
+  for (std::uint64_t index = 0; index < 20; ++index) EXPECT_EQ(cases.at(5, index), fuzz_case(5, index));
+}
+
+}  // namespace
+}  // namespace qconform

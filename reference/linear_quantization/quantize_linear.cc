@@ -1,0 +1,214 @@
+#include "reference/linear_quantization/quantize_linear.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "reference/numerics/floats.h"
+#include "reference/numerics/integers.h"
+
+namespace qconform::reference {
+namespace {
+
+float load_float32(ElementType type, const std::byte* at) {
+  if (type == ElementType::float32) {
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  std::int32_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return static_cast<float>(value);
+}
+
+}  // namespace
+
+std::int32_t quantize(float x, float scale, std::int32_t zero_point, IntegerRange range) {
+  const float quotient = x / scale;
+  if (is_nan(quotient)) return zero_point;
+  // Clamping to bounds that are integers before rounding changes nothing, and keeps the conversion
+  // to an integer defined for infinite and huge quotients.
+  const auto lo = static_cast<float>(range.lo - zero_point);
+  const auto hi = static_cast<float>(range.hi - zero_point);
+  const float clamped = quotient < lo ? lo : (quotient > hi ? hi : quotient);
+  return static_cast<std::int32_t>(round_half_even(clamped)) + zero_point;
+}
+
+void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y) {
+  const int y_bits = bits_of(node.y_type);
+  const std::int64_t elements = node.layout.elements();
+  if (divides_in_float32(node) && is_integer(node.y_type)) {
+    const IntegerRange range = range_of(node.y_type);
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const std::size_t parameter = node.layout.parameter_of(i);
+      const float value = load_float32(node.x_type, x.data() + 4 * i);
+      const std::int32_t quantized =
+          quantize(value, static_cast<float>(node.y_scale[parameter]), node.y_zero_point[parameter], range);
+      store_bits(y, y_bits, i, static_cast<std::uint32_t>(quantized));
+    }
+    return;
+  }
+  const Division division = Divisions(node, Wording::onnx).first();
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::size_t parameter = node.layout.parameter_of(i);
+    const Quotient quotient = divide(division, value_at(node.x_type, x, i), node.y_scale[parameter]);
+    store_bits(y, y_bits, i, output_bits(node, parameter, quotient));
+  }
+}
+
+namespace {
+
+Quotient quotient_from(double value) {
+  if (std::isnan(value)) return {Quotient::Kind::nan, {}};
+  if (std::isinf(value)) return {Quotient::Kind::infinite, Ratio{.negative = value < 0}};
+  return {Quotient::Kind::finite, ratio_of(value)};
+}
+
+bool divides_finitely(double x, double scale) {
+  return std::isfinite(x) && std::isfinite(scale) && scale != 0;
+}
+
+// A float type that carries data: what can be a precision.
+bool is_arithmetic(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16 ||
+         type == ElementType::float64;
+}
+
+}  // namespace
+
+ElementType division_type(const QuantizeLinear& node) {
+  for (const ElementType type : {node.precision, node.scale_type, node.x_type}) {
+    if (is_arithmetic(type)) return type;
+    if (type == ElementType::int32) break;
+  }
+  return ElementType::float32;
+}
+
+Quotient divide(const Division& division, double x, double scale) {
+  const FloatFormat& format = float_format(division.type);
+  if (division.method == DivisionMethod::operands_rounded || division.method == DivisionMethod::reciprocal) {
+    x = rounded_to(format, x);
+    // A scale that the type cannot hold stays as it is: the quotient would lose all meaning.
+    const double rounded_scale = rounded_to(format, scale);
+    if (rounded_scale != 0 && std::isfinite(rounded_scale)) scale = rounded_scale;
+  }
+  // IEEE's rules for zeros, infinities and NaN are the same in every format.
+  if (!divides_finitely(x, scale)) return quotient_from(x / scale);
+  if (division.method == DivisionMethod::exact) return {Quotient::Kind::finite, quotient_of(x, scale)};
+  if (division.method != DivisionMethod::reciprocal) return quotient_from(rounded_to(format, quotient_of(x, scale)));
+  const double reciprocal = rounded_to(format, quotient_of(1, scale));
+  if (std::isinf(reciprocal)) return quotient_from(x * reciprocal);
+  return quotient_from(rounded_to(format, product_of(x, reciprocal)));
+}
+
+Divisions::Divisions(const QuantizeLinear& node, Wording wording) {
+  const ElementType type = division_type(node);
+  const bool is_narrow = type == ElementType::float16 || type == ElementType::bfloat16;
+  const bool has_integers = node.x_type == ElementType::int32 || node.scale_type == ElementType::int32;
+  const bool is_stated = node.version >= 23 && node.scale_type != ElementType::float8e8m0;
+  const char* const rule = has_integers ? "Q6" : is_narrow || node.version >= 23 ? "Q3" : "Q1";
+  add(DivisionMethod::operands_rounded, type, rule);
+  if (has_integers) {
+    add(DivisionMethod::operands_rounded, ElementType::float32, rule);
+    add(DivisionMethod::once, ElementType::float64, rule);
+    add(DivisionMethod::exact, type, rule);
+  } else if (!is_stated && node.precision == ElementType::undefined) {
+    if (is_narrow) add(DivisionMethod::once, ElementType::float32, rule);
+    add(DivisionMethod::exact, type, rule);
+  }
+  // Operands wider than the division: whether they are rounded first is not stated.
+  if (is_narrow && (node.x_type != type || node.scale_type != type)) add(DivisionMethod::once, type, rule);
+  if (wording == Wording::directml) add(DivisionMethod::reciprocal, type, "Q1");
+}
+
+namespace {
+
+// Beyond 2^40 every integer output is saturated, whatever its zero point.
+constexpr int kSaturatingExponent = 40;
+
+// The low bits that store rounded + zero point in an integer type of at most 16 bits.
+std::uint64_t integer_bits(const QuantizeLinear& node, std::size_t parameter, std::int64_t rounded) {
+  const std::int32_t value = saturate(rounded + node.y_zero_point[parameter], range_of(node.y_type));
+  const std::uint64_t mask = (std::uint64_t{1} << bits_of(node.y_type)) - 1;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & mask;
+}
+
+// The quotient as an integer: ties to even, or to the other side.
+std::int64_t rounded(const Quotient& quotient, bool other_side) {
+  const std::int64_t sign = quotient.value.negative ? -1 : 1;
+  const bool is_huge = quotient.kind == Quotient::Kind::infinite ||
+                       (!quotient.is_zero() && leading_exponent(quotient.value) >= kSaturatingExponent);
+  if (is_huge) return sign * (std::int64_t{1} << kSaturatingExponent);
+  const RoundedMagnitude magnitude = round_to_unit(quotient.value, 0);
+  const std::uint64_t other = magnitude.units == magnitude.floor ? magnitude.floor + 1 : magnitude.floor;
+  return sign * static_cast<std::int64_t>(other_side && magnitude.is_tie ? other : magnitude.units);
+}
+
+std::uint64_t float_bits(const QuantizeLinear& node, const Quotient& quotient) {
+  const FloatFormat& format = float_format(node.y_type);
+  const Overflow overflow = node.saturate ? Overflow::saturate : Overflow::special;
+  switch (quotient.kind) {
+    case Quotient::Kind::finite: return encode(format, quotient.value, overflow);
+    case Quotient::Kind::infinite: return encode(format, quotient.value.negative ? -HUGE_VAL : HUGE_VAL, overflow);
+    case Quotient::Kind::nan: break;
+  }
+  return encode(format, std::nan(""), overflow);
+}
+
+}  // namespace
+
+std::uint64_t output_bits(const QuantizeLinear& node, std::size_t parameter, const Quotient& quotient) {
+  if (!is_integer(node.y_type)) return float_bits(node, quotient);
+  const bool is_nan = quotient.kind == Quotient::Kind::nan;
+  return integer_bits(node, parameter, is_nan ? 0 : rounded(quotient, false));
+}
+
+std::uint64_t other_output_bits(const QuantizeLinear& node, std::size_t parameter, const Quotient& quotient) {
+  return integer_bits(node, parameter, rounded(quotient, true));
+}
+
+bool divides_in_float32(const QuantizeLinear& node) {
+  const bool has_wide_x = node.x_type == ElementType::float32 || node.x_type == ElementType::int32;
+  return has_wide_x && node.scale_type != ElementType::int32 && division_type(node) == ElementType::float32;
+}
+
+namespace {
+
+// Admits all values that ONNX's tables of casts to float8 and float4 leave open, or changed between versions.
+void admit_float_specials(const QuantizeLinear& node, const Quotient& quotient, AdmissibleBits& result) {
+  const FloatFormat& format = float_format(node.y_type);
+  if (quotient.kind == Quotient::Kind::nan) {
+    // float4e2m1 has no NaN.
+    if (format.specials == Specials::none) return result.admit_any_value("Q5");
+    return result.admit_any_nan("Q8");
+  }
+  // -0 stays -0 by the tables; adding a zero point of +0, as the formula has it, makes it +0.
+  if (quotient.is_zero() && quotient.value.negative) result.admit_either_zero("Q8");
+  const bool has_one_nan = format.specials == Specials::unsigned_zero_nan;
+  if (quotient.kind == Quotient::Kind::infinite && has_one_nan && node.version < 24) result.admit_any_nan("Q8");
+  if (!node.saturate && is_nan(format, output_bits(node, 0, quotient))) result.admit_any_nan("Q8");
+}
+
+}  // namespace
+
+AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
+                                   Wording wording) {
+  AdmissibleBits result(node.y_type);
+  const double x = value_of(node.x_type, x_bits);
+  const double scale = node.y_scale[parameter];
+  if (!std::isfinite(scale) || scale == 0) result.admit_any_value("C21");
+  const Divisions divisions(node, wording);
+  for (const Division& division : divisions.list()) {
+    const Quotient quotient = divide(division, x, scale);
+    result.admit(output_bits(node, parameter, quotient), division.rule);
+    if (!is_integer(node.y_type)) {
+      admit_float_specials(node, quotient, result);
+    } else if (quotient.kind == Quotient::Kind::nan) {
+      result.admit_any_value("Q5");
+    } else if (wording == Wording::directml) {
+      result.admit(other_output_bits(node, parameter, quotient), "Q1");
+    }
+  }
+  return result;
+}
+
+}  // namespace qconform::reference

@@ -1,0 +1,53 @@
+// An explanation for the terminal and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/core/verdict.h"
+#include "harness/diagnose/explain/explain.h"
+#include "harness/engine/shrink/shrink.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+
+/// One case on one backend, with why it failed.
+struct Explained {
+  const Case& test_case;
+  std::string backend;
+  Verdict verdict;
+  /// Absent where there is nothing to explain: the case does not fail, or by no output's values.
+  std::optional<diagnose::Explanation> explanation;
+  std::optional<Case> smallest;  ///< case that fails in the same way, where one was looked for
+  Verdict smallest_verdict;
+  std::string
+      failing_part{};  ///< the least part of a failing graph that fails too, in a few words; empty where none is known
+};
+
+/// The status with the defect, its rule, what it is known from, where to look, and what supports it.
+[[nodiscard]] std::string text_of(const Explained& explained, const Painter& paint);
+
+/// {"case", "backend", "verdict", "detail", "status", "signature", "candidates", "support", "pattern",
+/// "errors", "region", "smallest", "failing_part", ...}, for `qconform explain --json`: docs/explain.md.
+[[nodiscard]] std::string to_json(const Explained& explained);
+
+// The JSON that `qconform replay` and `qconform shrink` print.
+
+/// Runs one case on one backend.
+struct Replayed {
+  std::string backend;
+  Verdict verdict;
+};
+
+/// {"case", "operator", "expectation", "remark", "results": [{"backend", "verdict", "detail", "worst"}]};
+/// `remark` is what decided the expectation, or empty.
+[[nodiscard]] std::string to_json(const Case& test_case, Expectation expectation, const std::string& remark,
+                                  const std::vector<Replayed>& results);
+
+/// {"case", "operator", "ending", "runs", "steps", "seconds", "reduced", "before", "after", "verdict",
+/// "detail", "worst", "file", "replay"}.
+[[nodiscard]] std::string to_json(const shrink::Result& result, const Case& original, const std::string& file,
+                                  const std::string& replay);
+
+}  // namespace qconform::report
