@@ -1,4 +1,4 @@
-// The kinds of backends, one function for each: a source file of that name makes it.
+// The kinds of backends, one function for each.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Other processors by the emulator Bochs, in a small Linux of their own: what qemu's user-mode emulators lack.
+// Commands that start workers on other processors: by emulators of user mode, and by Bochs, which emulates a machine.
 #pragma once
 
 #include <cstdint>

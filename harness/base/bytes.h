@@ -1,4 +1,4 @@
-// Memory for a tensor as frameworks allocate it: at the start of a cache line.
+// Memory for a tensor's bytes, and a fingerprint of bytes.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// An error that a user can act on: which field, which value, which rule.
+// Errors that a user can act on, which name field, value and rule; and failures of the machine.
 #pragma once
 
 #include <cxxabi.h>

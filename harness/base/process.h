@@ -1,4 +1,4 @@
-// Processes forked from this one: they end with their owner, and when this process is gone.
+// Processes: pipes and words by which they talk, their descent, forks of this process, and commands in a shell.
 #pragma once
 
 #include <linux/futex.h>

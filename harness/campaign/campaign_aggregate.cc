@@ -102,13 +102,13 @@ std::vector<diagnose::FeatureSet> Sample::features() const {
 
 namespace {
 
-using Group = CampaignTimeline::Group;
+using TimelineGroup = CampaignTimeline::Group;
 using Reached = CampaignTimeline::Reached;
 
 // Adds up ascending groups that lie in one of that width.
-std::vector<Group> widened(const std::vector<Group>& groups, std::uint64_t group_blocks) {
-  std::vector<Group> result;
-  for (const Group& group : groups) {
+std::vector<TimelineGroup> widened(const std::vector<TimelineGroup>& groups, std::uint64_t group_blocks) {
+  std::vector<TimelineGroup> result;
+  for (const TimelineGroup& group : groups) {
     const std::uint64_t first = group.first / group_blocks * group_blocks;
     if (result.empty() || result.back().first != first) result.emplace_back().first = first;
     result.back().cases += group.cases;
@@ -120,9 +120,9 @@ std::vector<Group> widened(const std::vector<Group>& groups, std::uint64_t group
 
 void merge_groups(const CampaignTimeline& from, CampaignTimeline& into) {
   into.group_blocks = std::max(from.group_blocks, into.group_blocks);
-  std::vector<Group> all;
+  std::vector<TimelineGroup> all;
   std::merge(into.groups.begin(), into.groups.end(), from.groups.begin(), from.groups.end(), std::back_inserter(all),
-             [](const Group& a, const Group& b) { return a.first < b.first; });
+             [](const TimelineGroup& a, const TimelineGroup& b) { return a.first < b.first; });
   into.groups = widened(all, into.group_blocks);
   while (into.groups.size() > kMostGroups) {
     into.group_blocks *= 2;
@@ -140,7 +140,7 @@ void sort(std::vector<Reached>& corner_cases) {
 
 }  // namespace
 
-CampaignTimeline timeline_of_block(const Group& found, const FirstCases& reached) {
+CampaignTimeline timeline_of_block(const TimelineGroup& found, const FirstCases& reached) {
   CampaignTimeline timeline;
   timeline.groups = {found};
   for (const auto& [corner_case, first] : reached)

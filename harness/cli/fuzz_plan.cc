@@ -250,14 +250,14 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return number;
 }
 
-const char* variable(const char* name) {
+const char* environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
 // `otherwise` where the variable is not set.
 Result<std::uint64_t> number_of(const char* name, std::optional<std::uint64_t> otherwise) {
-  const char* text = variable(name);
+  const char* text = environment_variable(name);
   if (text == nullptr && otherwise) return *otherwise;
   if (text == nullptr) return fail(name, "is not set, expected a number");
   if (const auto number = number_in(text)) return *number;
@@ -312,8 +312,8 @@ void add_shard_options(CLI::App& command, ShardOptions& options) {
 
 Result<Shard> chosen_shard(const ShardOptions& options) {
   if (!options.shard.empty()) return named_shard(options.shard);
-  if (variable("SLURM_ARRAY_TASK_ID") != nullptr) return slurm_shard();
-  if (variable("JOB_COMPLETION_INDEX") != nullptr) return kubernetes_shard(options.count);
+  if (environment_variable("SLURM_ARRAY_TASK_ID") != nullptr) return slurm_shard();
+  if (environment_variable("JOB_COMPLETION_INDEX") != nullptr) return kubernetes_shard(options.count);
   return Shard{};
 }
 

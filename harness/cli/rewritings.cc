@@ -131,19 +131,19 @@ class PlainNames {
 };
 
 // A graph that is asked about: of the sample, or a finding's example.
-struct Asked {
+struct AskedGraph {
   const Case* test_case = nullptr;
   std::string finding = {};  // its id; empty of the sample
 };
 
 // Without workers: the fork is one. What has a program of its own answers from there.
-Result<std::string> ask(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy) {
+Result<std::string> ask(const std::string& backend_name, std::span<const AskedGraph> graphs, const Policy& policy) {
   backend::SandboxPolicy here;
   here.which = backend::SandboxPolicy::Which::none;
   here.shows_graphs = true;
   QCONFORM_ASSIGN(const auto backend, backend::select(backend_name, arithmetic_of(policy.profile), here));
   Rewritings result;
-  for (const Asked& asked : graphs) {
+  for (const AskedGraph& asked : graphs) {
     auto graph = backend->rewritten(*asked.test_case);
     if (!graph) continue;
     if (asked.finding.empty()) {
@@ -157,7 +157,7 @@ Result<std::string> ask(const std::string& backend_name, std::span<const Asked> 
 }
 
 // Asks in a process of its own. If that dies, asks for both halves again, so that one graph alone is lost.
-void ask_in_processes(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy,
+void ask_in_processes(const std::string& backend_name, std::span<const AskedGraph> graphs, const Policy& policy,
                       Rewritings& told) {
   if (graphs.empty()) return;
   const auto bytes = run_forked("rewritten graphs", kLimits, [&] { return ask(backend_name, graphs, policy); });
@@ -195,7 +195,7 @@ void GraphSample::add(const Case& test_case) {
 void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& policy, Report& report) {
   if (sample.cases().empty()) return;
   for (BackendResult& backend : report.backends) {
-    std::vector<Asked> graphs;
+    std::vector<AskedGraph> graphs;
     for (const Case& test_case : sample.cases()) graphs.push_back({&test_case});
     std::vector<Finding*> findings;
     for (Finding& finding : report.findings) {

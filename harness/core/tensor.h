@@ -1,4 +1,4 @@
-// A dense tensor: type, shape, bytes.
+// A dense tensor (type, shape, bytes), and names and sets of element types.
 #pragma once
 
 #include <bit>

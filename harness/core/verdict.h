@@ -1,4 +1,4 @@
-// The judge's verdict about one backend and one case, and the fate of single cases.
+// How a backend answered a case, the judge's verdict on that, and the fate of single cases.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Graphs written down node by node: names are made up on the way.
+// Cases of several nodes: how the names of their values fit together, their program, how a reader sees them, and how
+// they are written down node by node.
 #pragma once
 
 #include <cstddef>

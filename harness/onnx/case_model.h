@@ -1,3 +1,5 @@
+// A case to and from ONNX: its nodes, its metadata, one model, and a folder of backend tests.
+//
 // A Case as one ONNX model: its nodes, with its tensors as initializers (docs/formats.md). An initializer that is also
 // an input of the graph is what is fed to it. Lossless for every case within limits.h, wrong ones too.
 #pragma once
@@ -132,7 +134,7 @@ struct ModelForm {
 };
 
 /// The model that a runtime is given: the inputs at `fed` are the graph's, it holds the others.
-/// Names are those of case_model.h. Says nothing of its output, and has no metadata.
+/// Names are those of input_names(). Says nothing of its output, and has no metadata.
 [[nodiscard]] Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed,
                                                     const ModelForm& form = {});
 

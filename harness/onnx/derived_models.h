@@ -1,5 +1,4 @@
-// A large model as several small ones, which compute it one after the other: what a runtime does with a model may take
-// time with the square of its nodes.
+// Models made of a model that compute what it computes: several small ones, and one in QDQ form.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// What is known of the values of a model: stated facts, constants that follow, and shapes.
+//
 // Known facts about the values of a graph and of the graphs nested in its nodes, and the check that a graph computes
 // each value once and without cycles.
 #pragma once

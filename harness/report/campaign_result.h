@@ -1,4 +1,4 @@
-// How far a campaign has come, and how it went: docs/campaigns.md.
+// How far a run or a campaign has come, and how it went: docs/campaigns.md.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Draws the cases of `qconform fuzz` for backends that take less than everything.
+// Cases inside of what a backend takes, for backends that take less than everything.
 #pragma once
 
 #include <cstddef>

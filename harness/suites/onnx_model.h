@@ -30,7 +30,7 @@ inline constexpr const char* kMoreMemory = "; --model-memory gives it more";
 struct ModelOptions {
   enum class Activations : std::uint8_t {
     drawn,     ///< from the seed, for each node by itself
-    computed,  ///< those that reach the node when the model runs (onnx_model.h)
+    computed,  ///< those that reach the node when the model runs
     /// Computed; where that cannot be, drawn, which skipped() tells with the reason.
     computed_if_possible,
   };

@@ -1,4 +1,4 @@
-// Cases from JSON case files and DirectML descriptions: the corpus, a folder of one's own, or one file.
+// Cases that lie somewhere: in JSON case files, DirectML descriptions, folders of ONNX backend tests, or a list.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Quantized models for tests.
+// Quantized models and networks for tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A short suite in which one case can be told from the others by the size of x.
+// Backends and suites that stand in for real ones in tests.
 #pragma once
 
 #include <gmock/gmock.h>

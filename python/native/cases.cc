@@ -211,7 +211,7 @@ Json facts_of(const qconform_suite& suite) {
   return {{"sources", names}, {"size", size ? Json(*size) : Json(nullptr)}, {"skipped", skipped}};
 }
 
-Result<void> give(const Json& json, qconform_buffer* buffer) {
+Result<void> give_json(const Json& json, qconform_buffer* buffer) {
   *buffer = buffer_of(json.dump(-1, ' ', false, Json::error_handler_t::replace));
   return {};
 }
@@ -231,7 +231,7 @@ void qconform_release_buffer(qconform_buffer* buffer) {
 }
 
 int32_t qconform_facts(qconform_buffer* facts, qconform_buffer* error) {
-  return call(error, [&] { return give(qconform::python::facts(), facts); });
+  return call(error, [&] { return give_json(qconform::python::facts(), facts); });
 }
 
 int32_t qconform_offer_corpus(qconform_bytes folder, qconform_buffer* error) {
@@ -255,5 +255,5 @@ int32_t qconform_suite_next(qconform_suite* handle, qconform_case** result, qcon
 }
 
 int32_t qconform_suite_facts(qconform_suite* handle, qconform_buffer* facts, qconform_buffer* error) {
-  return locked(handle, error, [&] { return give(facts_of(*handle), facts); });
+  return locked(handle, error, [&] { return give_json(facts_of(*handle), facts); });
 }

@@ -1,3 +1,5 @@
+// QLinearConv and ConvInteger: their operands, their scalar code, and the sums that they share.
+//
 // The integer sums of a convolution, exactly: the part that QLinearConv and ConvInteger share.
 //
 //   acc[n, m, o] = sum over channels and taps of (x - x_zero_point) * (w - w_zero_point[m])

@@ -1,4 +1,4 @@
-// How each kind of step treats sets: for sets.cc alone.
+// How each kind of step treats sets, and what sums of many terms need: for sets.cc and its siblings alone.
 #pragma once
 
 #include <algorithm>

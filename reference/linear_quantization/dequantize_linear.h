@@ -1,4 +1,5 @@
-// The arithmetics in which DequantizeLinear may form (x - x_zero_point) * x_scale.
+// DequantizeLinear: its operands, its scalar code, the arithmetics in which it may form (x - x_zero_point) * x_scale,
+// and its right values.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// The admissible outputs of one element of QuantizeLinear or DequantizeLinear, as bit patterns.
+// QuantizeLinear and DequantizeLinear share the layout of their parameters, the values of elements, and sets of right
+// bits.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The arithmetics in which QuantizeLinear may form x / y_scale.
+// QuantizeLinear: its operands, its scalar code, the arithmetics in which it may form x / y_scale, and its right
+// values.
 #pragma once
 
 #include <array>

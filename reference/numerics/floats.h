@@ -1,3 +1,5 @@
+// Floating point by its bits: formats, parts of a number, and expressions that round at every step.
+//
 // Floating-point formats of 4 to 64 bits: decoding, and correctly rounded encoding.
 //
 // A number of a format is (-1)^sign * (1 + mantissa / 2^m) * 2^(exponent - bias), or subnormal,

@@ -1,3 +1,5 @@
+// Exact integers: wide ones, and rounding, saturation and wrapping to them.
+//
 // Unsigned integers wider than a machine word, for exact requantization and its intervals.
 //
 // WideUnsigned<n> has n 32-bit limbs and is plain C++. uint128 is the compiler's own type where it

@@ -133,12 +133,6 @@ mpz_class half_away(const mpq_class& value) {
   return value < 0 ? mpz_class(-half_up(-value)) : half_up(value);
 }
 
-mpq_class power_of_two(int exponent) {
-  mpz_class power = 1;
-  power <<= static_cast<mp_bitcnt_t>(std::abs(exponent));
-  return exponent < 0 ? mpq_class(1, power) : mpq_class(power);
-}
-
 // q * 2^(exponent - 31)
 struct Q31 {
   mpz_class q;

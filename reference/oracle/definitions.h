@@ -1,4 +1,4 @@
-// The quantized operators' element rules by definition, on rationals. Tests only.
+// The quantized operators by definition, on rationals: elements and sums. Tests only.
 #pragma once
 
 #include <gmpxx.h>

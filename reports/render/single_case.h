@@ -1,4 +1,4 @@
-// An explanation for the terminal and as JSON.
+// A single case for the terminal and as JSON: its explanation, and its replay.
 #pragma once
 
 #include <string>

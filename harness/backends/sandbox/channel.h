@@ -1,4 +1,4 @@
-// The memory that qconform shares with one worker: requests, answers, and wake-ups.
+// The memory that qconform shares with one worker, and the same channel over a disk: requests, answers, and wake-ups.
 #pragma once
 
 #include <atomic>

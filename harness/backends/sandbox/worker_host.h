@@ -1,4 +1,4 @@
-// The interface to a worker, wherever it runs, and a worker that is a process of this machine.
+// The interface to a worker, wherever it runs: a process of this machine, or one of an emulated machine.
 #pragma once
 
 #include <chrono>

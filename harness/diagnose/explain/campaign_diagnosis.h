@@ -1,5 +1,5 @@
 // Diagnoses the failures of a campaign at bounded expense: few are explained, the others are held against
-// the causes found, and what has none is taken apart (campaign_diagnosis.h).
+// the causes found, and what has none is taken apart.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Cases that tell hypotheses about a backend apart.
+// Cases that tell hypotheses about a backend apart, and the backend's own arithmetic, learnt before failures are
+// explained.
 #pragma once
 
 #include <cstdint>

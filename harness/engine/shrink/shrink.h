@@ -128,7 +128,7 @@ struct Result {
 };
 
 /// A smaller case counts as failing in the same way when it has the same expectation, by the same rules (the
-/// violation's rule and field, or the rules that make the case implementation-defined), the same Failure (shrink.h),
+/// violation's rule and field, or the rules that make the case implementation-defined), the same Failure,
 /// and the same `cause`, where that is given and the case given has it. The result records what the backend gave.
 ///
 /// `expected` is the kind of verdict that the case is known for, if it is: a different one at first

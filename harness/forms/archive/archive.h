@@ -1,3 +1,5 @@
+// Archives: the walk over described values; JSON documents, CBOR and JSON Schema by it.
+//
 // An archive walks over described values (fields.h): it writes or reads them, invents them, or states their schema.
 //
 // describe(archive, value, rule) tells an archive what there is, once for all archives: the archive's virtual functions

@@ -1,4 +1,4 @@
-// Defects that a user states in a file, as models beside those that come with qconform (docs/defect-models.md).
+// Defect models from files: those that a user states (docs/defect-models.md), and those that were learnt.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-// Ways to compute what a policy leaves open: the kinds of nodes that may decide it, models for each kind, and the
-// output that a pinned profile makes the only right one.
+// Ways to compute what a policy leaves open: arithmetics, and the choices and variants of which they consist.
 #pragma once
 
 #include <cstdint>
@@ -123,7 +122,7 @@ struct Choice {
 /// The reference's own variant.
 [[nodiscard]] Variant plain_variant(std::string id, std::string formula);
 
-// Cases on which variants (arithmetic.h) disagree, in a form that a backend takes.
+// Cases on which variants disagree, in a form that a backend takes.
 
 /// The types, parameters, rank and layout that a probe may use; backends decline others.
 struct Form {

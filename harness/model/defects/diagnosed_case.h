@@ -1,5 +1,5 @@
-// A backend's answer to a case, held against the right answer and a model's, and the regions of an output where kernels
-// tend to be wrong together.
+// A case in diagnosis: computed by models on the reference's pipeline, a backend's answer held against it, its
+// features.
 #pragma once
 
 #include <algorithm>

@@ -323,7 +323,7 @@ struct Counts {
   int dormant = 0;  ///< without the trigger
 };
 
-class Observation {
+class TriggerCounts {
  public:
   void look_at(const Case& test_case) {
     const auto modelled = ModelledCase::prepare(test_case);
@@ -354,7 +354,7 @@ class Observation {
 };
 
 TEST(Triggers, TellWhereADefectShows) {
-  Observation observation;
+  TriggerCounts observation;
   auto sources = open_suite("corpus", {});
   ASSERT_TRUE(sources) << sources.error().text();
   for (const auto& source : *sources) {

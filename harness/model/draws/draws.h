@@ -1,3 +1,5 @@
+// The draws of every generator: random numbers, features by weight, values, and scales that make ties.
+//
 // The random numbers of every generator: the same on every machine and compiler, and cheap to start
 // anew for each case, so that case i of a seed needs none of the cases before it.
 #pragma once

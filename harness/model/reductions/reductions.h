@@ -1,4 +1,4 @@
-// The steps that make a case simpler. Each keeps a valid case valid, or the caller refuses it.
+// The steps that make a case simpler, each of which keeps a valid case valid, and the edits of which they are made.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// A model for covering arrays: parameters, each with a few classes, and which combinations of classes
-// make no case.
+// Models of the covering sweep: parameters of a few classes each, constraints between them, and contracts of backends.
 #pragma once
 
 #include <array>

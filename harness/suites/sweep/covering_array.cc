@@ -39,7 +39,7 @@ template <std::size_t strength>
 using Positions = std::array<std::size_t, strength>;
 
 template <std::size_t strength>
-struct Combination {
+struct ClassTuple {
   Positions<strength> position;
   std::array<std::uint8_t, strength> chosen;
 };
@@ -67,8 +67,8 @@ struct Chosen {
     return number;
   }
   template <std::size_t n>
-  [[nodiscard]] Combination<n> numbered(const Positions<n>& positions, std::size_t number) const {
-    Combination<n> combination{positions, {}};
+  [[nodiscard]] ClassTuple<n> numbered(const Positions<n>& positions, std::size_t number) const {
+    ClassTuple<n> combination{positions, {}};
     for (std::size_t i = n; i-- > 0; number /= classes(positions[i])) {
       combination.chosen[i] = static_cast<std::uint8_t>(number % classes(positions[i]));
     }
@@ -103,11 +103,11 @@ class Open {
     return open_[index_of(ids, position)];
   }
 
-  [[nodiscard]] bool is_open(const Combination<strength>& c) const {
+  [[nodiscard]] bool is_open(const ClassTuple<strength>& c) const {
     return (open_[index_of(ids_without(c, strength - 1), c.position.back())] >> c.chosen.back() & 1U) != 0;
   }
 
-  void close(const Combination<strength>& c) {
+  void close(const ClassTuple<strength>& c) {
     for (std::size_t out = 0; out < strength; ++out) {
       open_[index_of(ids_without(c, out), c.position[out])] &= ~(1U << c.chosen[out]);
     }
@@ -115,7 +115,7 @@ class Open {
 
   void close_all_of(const Row& row) {
     for_each_subset<strength>(chosen_.count(), [&](const Positions<strength>& positions) {
-      Combination<strength> combination{positions, {}};
+      ClassTuple<strength> combination{positions, {}};
       for (std::size_t i = 0; i < strength; ++i) combination.chosen[i] = row[chosen_.among[positions[i]]];
       close(combination);
     });
@@ -123,7 +123,7 @@ class Open {
 
  private:
   // Ascending, as positions are.
-  [[nodiscard]] Ids ids_without(const Combination<strength>& c, std::size_t out) const {
+  [[nodiscard]] Ids ids_without(const ClassTuple<strength>& c, std::size_t out) const {
     Ids ids{};
     for (std::size_t i = 0, next = 0; i < strength; ++i) {
       if (i != out) ids[next++] = id(c.position[i], c.chosen[i]);
@@ -170,7 +170,7 @@ class Generator {
     std::size_t covers = 0;
   };
 
-  void cover(const Combination<strength>& combination, std::vector<Row>& rows) {
+  void cover(const ClassTuple<strength>& combination, std::vector<Row>& rows) {
     if (!open_.is_open(combination)) return;
     PartialRow begun = solver_.start();
     std::optional<Candidate> best;
@@ -189,7 +189,7 @@ class Generator {
     rows.push_back(std::move(best->row));
   }
 
-  bool begin(const Combination<strength>& combination, PartialRow& partial) const {
+  bool begin(const ClassTuple<strength>& combination, PartialRow& partial) const {
     for (std::size_t i = 0; i < strength; ++i) {
       if (!solver_.decide(partial, chosen_.among[combination.position[i]], combination.chosen[i])) return false;
     }
@@ -201,7 +201,7 @@ class Generator {
     return chosen_.count() == chosen_.model.parameters.size() ? solver_.complete(partial) : solver_.draw(partial, rng_);
   }
 
-  std::optional<Candidate> grow(const Combination<strength>& combination, PartialRow partial) {
+  std::optional<Candidate> grow(const ClassTuple<strength>& combination, PartialRow partial) {
     std::vector<std::size_t> decided;  // ids of classes, ascending
     std::vector<std::size_t> order;
     for (std::size_t position = 0; position < chosen_.count(); ++position) {
@@ -304,7 +304,7 @@ class Prover {
   }
 
  private:
-  void decide(const Combination<strength>& combination) {
+  void decide(const ClassTuple<strength>& combination) {
     std::array<std::pair<std::size_t, std::uint8_t>, strength> classes;
     PartialRow partial = solver_.start();
     bool possible = true;

@@ -1,4 +1,5 @@
-// The suite `sweep`: cases in which every three classes of a model's parameters meet.
+// The suite `sweep`: cases in which every three classes of a model's parameters meet; the suite `sizes`; and the
+// contract of a backend, learnt from what it takes.
 #pragma once
 
 #include <cstdint>

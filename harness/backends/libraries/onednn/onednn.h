@@ -1,4 +1,4 @@
-// How oneDNN's primitives are told scales and zero points: in other words since version 3, with one file for each.
+// The parts of the oneDNN adapter: convolutions, reorders, graphs, and how primitives are told scales and zero points.
 #pragma once
 
 #include <dnnl.hpp>
