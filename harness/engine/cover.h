@@ -42,12 +42,14 @@ struct CoverResult {
   QC_DESCRIBED(.name = "cover", .doc = "What cases execute of an instrumented plugin (docs/cover.md).");
   QC_FIELD(std::string, backend, {}, "backend");
   QC_FIELD(std::uint64_t, seed, {1}, "seed");
-  QC_FIELD(std::uint64_t, edges, {}, "edges", .doc = "Of its control flow.");
-  QC_FIELD(std::uint64_t, executed, {}, "executed", .doc = "By some case, or while it was loaded.");
+  QC_FIELD(std::uint64_t, edges, {}, "edges", .doc = "Edges of the plugin's control flow.");
+  QC_FIELD(std::uint64_t, executed, {}, "executed",
+           .doc = "Edges that ran in some case, or while the plugin was loaded.");
   QC_FIELD(std::uint64_t, by_loading, {}, "by_loading");
   QC_FIELD(std::vector<CoverStage>, stages, {}, "stages", .doc = "In their order: suites, then what was drawn.");
   QC_FIELD(std::vector<FileCode>, files, {}, "files", .doc = "Empty where the plugin has no debug information.");
-  QC_FIELD(std::vector<FunctionCode>, functions, {}, "functions", .doc = "Likewise; an inlined one is a function too.");
+  QC_FIELD(std::vector<FunctionCode>, functions, {}, "functions",
+           .doc = "Empty where files are; an inlined function counts too.");
   QC_FIELD(std::string, no_lines, {}, "no_lines", .doc = "Why files and functions are empty.",
            .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, kept, {}, "kept", .doc = "Cases that together execute all of that.");

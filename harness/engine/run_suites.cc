@@ -60,64 +60,130 @@ std::string why_not_judged(VerdictKind kind, const std::string& detail) {
   }
 }
 
-class SuiteRunner {
+// Nothing stands for a backend that was not asked.
+bool is_without_answer(const std::optional<Outcome>& outcome) {
+  return !outcome || (is_refusal(*outcome) && !outcome->elsewhere);
+}
+
+// Cases that were begun and not judged yet: workers compute while this process judges the cases before.
+class CasesInFlight {
  public:
-  SuiteRunner(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
-      : backends_(backends),
-        options_(options),
-        report_(report),
-        started_(backends.size()),
-        hangs_(backends.size()),
-        computed_(backends.size()) {
-    if (options.results) table_.emplace(*options.results);
+  CasesInFlight(std::vector<std::unique_ptr<Backend>>& backends, const Report& report)
+      : backends_(backends), report_(report), started_(backends.size()) {
     for (const auto& backend : backends_) {
       any_valid_only_ = any_valid_only_ || backend->info().valid_only;
-      report_.backends.push_back({.info = backend->info()});
       if (const Worker* worker = backend->worker()) depth_ = std::max(depth_, worker->depth());
     }
   }
 
-  Result<void> run(Suite& source) {
-    suite_ = {};
-    suite_.name = source.name();
-    computed_in_suite_.assign(backends_.size(), {});
-    is_model_ = source.node_coverage().has_value();
-    why_not_judged_.assign(backends_.size(), {});
-    Result<void> result;
-    while (!options_.ends(failures_)) {
-      auto next = source.next();
-      if (!next) result = tl::unexpected(next.error());
-      if (!next || !*next) break;
-      stopwatch_.lap(report_.times.generate);
-      begin_case(std::move(**next));
-      while (is_full() && !has_failed_enough()) finish_case(source.size());
-    }
-    while (!pending_.empty() && !has_failed_enough()) finish_case(source.size());
-    abandon_pending();
-    if (!result) return result;
-    suite_.skipped = source.skipped();
-    suite_.coverage =
-        has_failed_enough() ? source.coverage_of(std::vector<bool>(suite_.cases, true)) : source.coverage();
+  [[nodiscard]] bool empty() const { return cases_.empty(); }
+  [[nodiscard]] bool is_full() const { return cases_.size() >= depth_ || bytes_ > kPendingBytes; }
+  [[nodiscard]] const Case& oldest() const { return cases_.front().test_case; }
+
+  void begin(Case test_case) {
+    Pending& pending = cases_.emplace_back(Pending{std::move(test_case), 0, false});
+    pending.is_invalid = any_valid_only_ && classify(pending.test_case).expectation() == Expectation::invalid;
+    for (const auto& input : pending.test_case.inputs) pending.bytes += input ? input->bytes.size() : 0;
+    bytes_ += pending.bytes;
+    start_workers();
+  }
+
+  // Each worker gets of the cases in flight as many as it takes.
+  void start_workers() {
     for (std::size_t i = 0; i < backends_.size(); ++i) {
-      const auto coverage = source.coverage_of(computed_in_suite_[i]);
-      auto& all = report_.backends[i].coverage;
-      all.insert(all.end(), coverage.begin(), coverage.end());
-      if (is_model_) report_.backends[i].nodes.push_back(*source.node_coverage(&why_not_judged_[i]));
+      Worker* worker = backends_[i]->worker();
+      if (worker == nullptr) continue;
+      for (; started_[i] < std::min(worker->depth(), cases_.size()); ++started_[i]) {
+        const Pending& next = cases_[started_[i]];
+        if (is_asked(i, next)) worker->start(next.test_case);
+      }
     }
-    suite_.nodes = source.node_coverage();
-    report_.suites.push_back(std::move(suite_));
+  }
+
+  // Returns the backend's outcome of the oldest case; nothing where the backend is not asked.
+  std::optional<Outcome> outcome_of_oldest(std::size_t number) {
+    Worker* worker = backends_[number]->worker();
+    if (worker != nullptr) --started_[number];
+    if (!is_asked(number, cases_.front())) return std::nullopt;
+    Outcome outcome = worker == nullptr ? execute(*backends_[number], oldest(), output_) : worker->finish();
+    ask_siblings(*backends_[number], oldest(), output_, outcome);
+    return outcome;
+  }
+
+  void drop_oldest() {
+    bytes_ -= cases_.front().bytes;
+    cases_.pop_front();
+  }
+
+  // Gives up the cases that a worker has begun, of those in flight from `first` on.
+  void abandon(std::size_t number, std::size_t first) {
+    Worker* worker = backends_[number]->worker();
+    if (worker == nullptr) return;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < started_[number]; ++i) count += is_asked(number, cases_[first + i]) ? 1 : 0;
+    worker->abandon(count);
+  }
+
+  void abandon_all() {
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      abandon(i, 0);
+      started_[i] = 0;
+    }
+    cases_.clear();
+    bytes_ = 0;
+  }
+
+ private:
+  struct Pending {
+    Case test_case;
+    std::size_t bytes = 0;    ///< bytes of its inputs
+    bool is_invalid = false;  ///< known where a backend is not to be sent such cases
+  };
+
+  [[nodiscard]] bool is_asked(std::size_t backend, const Pending& pending) const {
+    if (!report_.backends[backend].stopped.empty()) return false;
+    return !pending.is_invalid || !backends_[backend]->info().valid_only;
+  }
+
+  std::vector<std::unique_ptr<Backend>>& backends_;
+  const Report& report_;
+  std::deque<Pending> cases_;
+  std::size_t bytes_ = 0;
+  bool any_valid_only_ = false;
+  std::size_t depth_ = 1;             ///< how many cases may be in flight
+  std::vector<std::size_t> started_;  ///< by backend: how many cases in flight its worker has
+  GuardedOutput output_;
+};
+
+// Groups failures into findings, with what the diagnoser says of them.
+class FailureRecorder {
+ public:
+  FailureRecorder(const std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
+      : backends_(backends), options_(options), report_(report) {}
+
+  /// How many cases failed, those aside that a waiver covers.
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+
+  // Adds a failure to the findings, or tells the diagnoser of a case that passed. Returns the finding's id.
+  std::string record(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
+                     const Verdict& verdict) {
+    if (is_failure(verdict.kind)) return record_failure(backend, test_case, expected, outcome, verdict);
+    if (options_.diagnoser != nullptr && (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::vacuous)) {
+      options_.diagnoser->passed(backend, test_case, expected);
+    }
     return {};
   }
 
-  [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_); }
+  // Returns the ids that findings have now, by those that they had.
+  auto settle() {
+    return findings_.settle([&](const Finding& finding) {
+      return options_.diagnoser->settled(position_of(finding), finding.op_type, finding.signature);
+    });
+  }
 
-  void finish() {
-    options_.say_why_stopped(failures_, report_);
-    report_corner_cases();
-    if (options_.diagnoser != nullptr) settle_findings();
+  void report_findings() {
     report_.findings = findings_.take();
     count_undetermined(report_);
-    if (table_) report_.results = table_->take();
     if (options_.diagnoser == nullptr) return;
     for (Finding& finding : report_.findings) {
       finding.diagnosis = options_.diagnoser->diagnosis(position_of(finding), finding.op_type, finding.signature);
@@ -126,266 +192,11 @@ class SuiteRunner {
   }
 
  private:
-  void settle_findings() {
-    stopwatch_.lap(report_.times.judge);
-    const auto ids = findings_.settle([&](const Finding& finding) {
-      return options_.diagnoser->settled(position_of(finding), finding.op_type, finding.signature);
-    });
-    if (table_) table_->rename_findings(ids);
-    stopwatch_.lap(report_.times.diagnose);
-  }
-
   // Returns the position of the finding's backend.
   [[nodiscard]] std::size_t position_of(const Finding& finding) const {
     const auto backend = std::find_if(backends_.begin(), backends_.end(),
                                       [&](const auto& candidate) { return candidate->info().name == finding.backend; });
     return static_cast<std::size_t>(backend - backends_.begin());
-  }
-
-  struct Pending {
-    Case test_case;
-    std::size_t bytes = 0;
-    bool is_invalid = false;  ///< known where a backend is not to be sent such cases
-  };
-
-  // Workers compute while this process judges the cases before it.
-  void begin_case(Case test_case) {
-    Pending& pending = pending_.emplace_back(Pending{std::move(test_case), 0, false});
-    pending.is_invalid = any_valid_only_ && classify(pending.test_case).expectation() == Expectation::invalid;
-    for (const auto& input : pending.test_case.inputs) pending.bytes += input ? input->bytes.size() : 0;
-    pending_bytes_ += pending.bytes;
-    start_workers();
-    stopwatch_.lap(report_.times.backend);
-  }
-
-  [[nodiscard]] bool is_full() const { return pending_.size() >= depth_ || pending_bytes_ > kPendingBytes; }
-
-  // Each worker gets of the cases that are pending as many as it takes.
-  void start_workers() {
-    for (std::size_t i = 0; i < backends_.size(); ++i) {
-      Worker* worker = backends_[i]->worker();
-      if (worker == nullptr) continue;
-      for (; started_[i] < std::min(worker->depth(), pending_.size()); ++started_[i]) {
-        const Pending& next = pending_[started_[i]];
-        if (is_asked(i, next)) worker->start(next.test_case);
-      }
-    }
-  }
-
-  [[nodiscard]] bool is_asked(std::size_t backend, const Pending& pending) const {
-    if (!report_.backends[backend].stopped.empty()) return false;
-    return !pending.is_invalid || !backends_[backend]->info().valid_only;
-  }
-
-  // Judges the oldest case.
-  void finish_case(std::optional<std::uint64_t> of) {
-    const Case& test_case = pending_.front().test_case;
-    outcomes_.clear();
-    for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, pending_.front()));
-    const Expected expected = expected_of(test_case);
-    count(test_case, expected, suite_);
-    stopwatch_.lap(report_.times.statistics);
-    std::vector<CaseResult::OfBackend> results;
-    results.reserve(backends_.size());
-    for (std::size_t i = 0; i < backends_.size(); ++i) {
-      results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
-    }
-    count_computed(test_case, expected, results);
-    if (options_.judged) options_.judged(test_case, expected.corner_cases, results);
-    if (table_) table_->add(suite_.name, test_case, std::move(results));
-    pending_bytes_ -= pending_.front().bytes;
-    pending_.pop_front();
-    stopwatch_.lap(report_.times.judge);
-    start_workers();
-    stopwatch_.lap(report_.times.backend);
-    if (options_.progress) options_.progress({suite_.name, suite_.cases, of, failures_});
-  }
-
-  // Nothing where the backend was not asked.
-  std::optional<Outcome> outcome_of(std::size_t number, const Pending& pending) {
-    Worker* worker = backends_[number]->worker();
-    stopwatch_.lap(report_.times.judge);
-    if (worker != nullptr) --started_[number];
-    if (!is_asked(number, pending)) return std::nullopt;
-    Outcome outcome = worker == nullptr ? execute(*backends_[number], pending.test_case, output_) : worker->finish();
-    ask_siblings(*backends_[number], pending.test_case, output_, outcome);
-    report_.backends[number].seconds += note_backend_time();
-    return outcome;
-  }
-
-  // Returns what is expected of a case. If every backend refuses it, the reference does not run: only the right to
-  // refuse is judged.
-  Expected expected_of(const Case& test_case) {
-    const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
-    const bool has_answers = !test_case.recorded_outputs.empty() || test_case.defect.has_value();
-    Expected expected =
-        all_refuse && !has_answers ? expect_form(test_case, options_.policy) : expect(test_case, options_.policy);
-    stopwatch_.lap(report_.times.reference);
-    assess(test_case, expected);
-    return expected;
-  }
-
-  static bool is_without_answer(const std::optional<Outcome>& outcome) {
-    return !outcome || (is_refusal(*outcome) && !outcome->elsewhere);
-  }
-
-  CaseResult::OfBackend judge_backend(std::size_t number, const Case& test_case, const Expected& expected,
-                                      std::optional<Outcome> answer) {
-    BackendResult& result = report_.backends[number];
-    if (!answer) {
-      if (is_model_) why_not_judged_[number].push_back(why_not_judged(VerdictKind::not_asked, result.stopped));
-      ++result.operators[test_case.subject()].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
-      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
-    }
-    Outcome outcome = std::move(*answer);
-    result.note_lost(test_case.id, outcome.lost);
-    note_timeouts(number, outcome);
-    Worker* worker = backends_[number]->worker();
-    Verdict verdict = judge(expected, outcome);
-    if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
-      stopwatch_.lap(report_.times.judge);
-      outcome = examined(*worker, test_case, std::get<outcome::Produced>(outcome));
-      result.note_lost(test_case.id, outcome.lost);
-      result.seconds += note_backend_time();
-      verdict = judge(expected, outcome);
-    }
-    record(test_case, verdict, result);
-    if (is_model_) why_not_judged_[number].push_back(why_not_judged(verdict.kind, verdict.detail));
-    if (verdict.kind == VerdictKind::wrong) {
-      Counts& pinned_by = result.operators[test_case.subject()].pinned_by;
-      for (const Profile profile : profiles_that_pin(expected, outcome)) ++pinned_by[std::string(name_of(profile))];
-    }
-    stopwatch_.lap(report_.times.judge);
-    std::string finding = record_finding(number, test_case, expected, outcome, verdict);
-    stopwatch_.lap(report_.times.diagnose);
-    const bool has_tier = verdict.tiers.elements() > 0;
-    return {.verdict = verdict.kind,
-            .tier = has_tier ? verdict.tiers.common.strictest() : std::nullopt,
-            .wrong_elements = verdict.wrong_elements,
-            .finding = std::move(finding),
-            .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
-  }
-
-  // Runs a failing case more closely: it may be unwritten memory, or answer differently each time.
-  static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
-    Outcome outcome = worker.examine(test_case);
-    const auto* again = std::get_if<outcome::Produced>(&outcome);
-    if (again == nullptr || again->outputs == first.outputs) return outcome;
-    return outcome::Nondeterministic{"another output when it was run again"};
-  }
-
-  double note_backend_time() {
-    double seconds = 0;
-    stopwatch_.lap(seconds);
-    report_.times.backend += seconds;
-    return seconds;
-  }
-
-  // A backend that hangs on every case it computes would take days.
-  void note_timeouts(std::size_t number, const Outcome& outcome) {
-    if (!options_.drops_hanging_backends || is_without_answer(outcome)) return;
-    if (!hangs_.is_too_much(number, std::holds_alternative<outcome::TimedOut>(outcome))) return;
-    abandon(number, 1);
-    report_.backends[number].stopped = kHangs;
-  }
-
-  // The cases that a worker has begun, of those that are pending from `first` on.
-  void abandon(std::size_t number, std::size_t first) {
-    Worker* worker = backends_[number]->worker();
-    if (worker == nullptr) return;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < started_[number]; ++i) count += is_asked(number, pending_[first + i]) ? 1 : 0;
-    worker->abandon(count);
-  }
-
-  void abandon_pending() {
-    for (std::size_t i = 0; i < backends_.size(); ++i) {
-      abandon(i, 0);
-      started_[i] = 0;
-    }
-    pending_.clear();
-    pending_bytes_ = 0;
-  }
-
-  static void count(const Case& test_case, const Expected& expected, SuiteResult& suite) {
-    suite.digest += digest_of(test_case);
-    ++suite.cases;
-    ++suite.expectations[expected.classification.is_judged()
-                             ? std::string(name_of(expected.classification.expectation()))
-                             : std::string(SuiteResult::kNotJudged)];
-    if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
-    suite.exact_ties += expected.ties.exact;
-    suite.near_ties += expected.ties.near;
-    if (expected.recorded_output_disputed) {
-      suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
-    }
-    if (expected.defect_disputed) {
-      suite.disputed.push_back(test_case.id + ": the rules admit what its defect gave");
-    }
-    if (expected.expectation_disputed) {
-      const auto* remark = expected.classification.deciding_remark();
-      suite.disputed.push_back(test_case.id + ": stated " + std::string(name_of(test_case.expectation)) + ", found " +
-                               std::string(name_of(expected.classification.expectation())) +
-                               (remark == nullptr ? "" : ": " + remark->text()));
-    }
-  }
-
-  // Counts what was computed: by each backend, and by any.
-  void count_computed(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      computed_in_suite_[i].push_back(expected.output.has_value() && is_computed(results[i].verdict));
-    }
-    if (!expected.output) return;
-    bool any_computed = false;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!qconform::is_computed(results[i].verdict)) continue;
-      any_computed = true;
-      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.subject()).first;
-      for (std::size_t h = 0; h < kCornerCases; ++h) computed[h] += expected.corner_cases.all()[h] > 0 ? 1 : 0;
-      OperatorResult& result = report_.backends[i].operators[test_case.subject()];
-      result.exact_ties += expected.ties.exact;
-      result.near_ties += expected.ties.near;
-    }
-    if (any_computed)
-      report_.corner_cases.add(std::string(operator_of(test_case)->name), type_mix(test_case, expected),
-                               expected.corner_cases);
-  }
-
-  void report_corner_cases() {
-    for (std::size_t i = 0; i < computed_.size(); ++i) {
-      for (const auto& [op_type, computed] : computed_[i]) {
-        Counts& counts = report_.backends[i].operators[op_type].corner_cases;
-        for (std::size_t h = 0; h < kCornerCases; ++h) {
-          if (computed[h] > 0) counts[std::string(info_of(static_cast<CornerCase>(h)).id)] += computed[h];
-        }
-      }
-    }
-  }
-
-  void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
-    OperatorResult& counts = result.operators[test_case.subject()];
-    ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
-    counts.elements += verdict.elements;
-    counts.wrong_elements += verdict.wrong_elements;
-    counts.tiers.add(verdict.tiers);
-    counts.errors.add(verdict.errors);
-    if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
-    if (verdict.kind == VerdictKind::vacuous) ++counts.vacuous_reasons[verdict.detail];
-    if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
-    if (verdict.kind == VerdictKind::not_judged) ++counts.not_judged_reasons[verdict.detail];
-  }
-
-  // Adds a failure to the findings, or tells the diagnoser of a case that passed. Returns the finding's id.
-  std::string record_finding(std::size_t backend, const Case& test_case, const Expected& expected,
-                             const Outcome& outcome, const Verdict& verdict) {
-    Diagnoser* diagnoser = options_.diagnoser;
-    if (is_failure(verdict.kind)) {
-      return record_failure(backend, test_case, expected, outcome, verdict);
-    }
-    if (diagnoser != nullptr && (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::vacuous)) {
-      diagnoser->passed(backend, test_case, expected);
-    }
-    return {};
   }
 
   std::string record_failure(std::size_t backend, const Case& test_case, const Expected& expected,
@@ -419,27 +230,268 @@ class SuiteRunner {
                          defect_answer(test_case, options_.policy, outcome, verdict));
   }
 
+  const std::vector<std::unique_ptr<Backend>>& backends_;
+  const SuiteRunOptions& options_;
+  Report& report_;
+  Findings findings_;
+  std::uint64_t failures_ = 0;
+};
+
+// Counts the corner cases of what was computed: by each backend and operator, and by any backend.
+class CornerCaseCounter {
+ public:
+  explicit CornerCaseCounter(std::size_t backends) : computed_(backends) {}
+
+  void add(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results,
+           Report& report) {
+    if (!expected.output) return;
+    bool any_computed = false;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!is_computed(results[i].verdict)) continue;
+      any_computed = true;
+      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.subject()).first;
+      for (std::size_t h = 0; h < kCornerCases; ++h) computed[h] += expected.corner_cases.all()[h] > 0 ? 1 : 0;
+      OperatorResult& result = report.backends[i].operators[test_case.subject()];
+      result.exact_ties += expected.ties.exact;
+      result.near_ties += expected.ties.near;
+    }
+    if (any_computed)
+      report.corner_cases.add(std::string(operator_of(test_case)->name), type_mix(test_case, expected),
+                              expected.corner_cases);
+  }
+
+  void report_counts(Report& report) const {
+    for (std::size_t i = 0; i < computed_.size(); ++i) {
+      for (const auto& [op_type, computed] : computed_[i]) {
+        Counts& counts = report.backends[i].operators[op_type].corner_cases;
+        for (std::size_t h = 0; h < kCornerCases; ++h) {
+          if (computed[h] > 0) counts[std::string(info_of(static_cast<CornerCase>(h)).id)] += computed[h];
+        }
+      }
+    }
+  }
+
+ private:
+  /// By backend and operator: cases that it computed, by corner case.
+  std::vector<std::map<std::string, std::array<std::uint64_t, kCornerCases>>> computed_;
+};
+
+void count_case(const Case& test_case, const Expected& expected, SuiteResult& suite) {
+  suite.digest += digest_of(test_case);
+  ++suite.cases;
+  ++suite.expectations[expected.classification.is_judged() ? std::string(name_of(expected.classification.expectation()))
+                                                           : std::string(SuiteResult::kNotJudged)];
+  if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
+  suite.exact_ties += expected.ties.exact;
+  suite.near_ties += expected.ties.near;
+  if (expected.recorded_output_disputed) {
+    suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
+  }
+  if (expected.defect_disputed) {
+    suite.disputed.push_back(test_case.id + ": the rules admit what its defect gave");
+  }
+  if (expected.expectation_disputed) {
+    const auto* remark = expected.classification.deciding_remark();
+    suite.disputed.push_back(test_case.id + ": stated " + std::string(name_of(test_case.expectation)) + ", found " +
+                             std::string(name_of(expected.classification.expectation())) +
+                             (remark == nullptr ? "" : ": " + remark->text()));
+  }
+}
+
+void count_verdict(const Case& test_case, const Verdict& verdict, BackendResult& result) {
+  OperatorResult& counts = result.operators[test_case.subject()];
+  ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
+  counts.elements += verdict.elements;
+  counts.wrong_elements += verdict.wrong_elements;
+  counts.tiers.add(verdict.tiers);
+  counts.errors.add(verdict.errors);
+  if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
+  if (verdict.kind == VerdictKind::vacuous) ++counts.vacuous_reasons[verdict.detail];
+  if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
+  if (verdict.kind == VerdictKind::not_judged) ++counts.not_judged_reasons[verdict.detail];
+}
+
+class SuiteRunner {
+ public:
+  SuiteRunner(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
+      : backends_(backends),
+        options_(options),
+        report_(report),
+        in_flight_(backends, report),
+        hangs_(backends.size()),
+        corner_cases_(backends.size()),
+        failures_(backends, options, report) {
+    if (options.results) table_.emplace(*options.results);
+    for (const auto& backend : backends_) report_.backends.push_back({.info = backend->info()});
+  }
+
+  Result<void> run(Suite& source) {
+    suite_ = {};
+    suite_.name = source.name();
+    computed_in_suite_.assign(backends_.size(), {});
+    is_model_ = source.node_coverage().has_value();
+    why_not_judged_.assign(backends_.size(), {});
+    Result<void> result;
+    while (!options_.ends(failures_.failures())) {
+      auto next = source.next();
+      if (!next) result = tl::unexpected(next.error());
+      if (!next || !*next) break;
+      stopwatch_.lap(report_.times.generate);
+      in_flight_.begin(std::move(**next));
+      stopwatch_.lap(report_.times.backend);
+      while (in_flight_.is_full() && !has_failed_enough()) finish_case(source.size());
+    }
+    while (!in_flight_.empty() && !has_failed_enough()) finish_case(source.size());
+    in_flight_.abandon_all();
+    if (!result) return result;
+    report_suite(source);
+    return {};
+  }
+
+  [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_.failures()); }
+
+  void finish() {
+    options_.say_why_stopped(failures_.failures(), report_);
+    corner_cases_.report_counts(report_);
+    if (options_.diagnoser != nullptr) {
+      stopwatch_.lap(report_.times.judge);
+      const auto ids = failures_.settle();
+      if (table_) table_->rename_findings(ids);
+      stopwatch_.lap(report_.times.diagnose);
+    }
+    failures_.report_findings();
+    if (table_) report_.results = table_->take();
+  }
+
+ private:
+  void report_suite(Suite& source) {
+    suite_.skipped = source.skipped();
+    suite_.coverage =
+        has_failed_enough() ? source.coverage_of(std::vector<bool>(suite_.cases, true)) : source.coverage();
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      const auto coverage = source.coverage_of(computed_in_suite_[i]);
+      auto& all = report_.backends[i].coverage;
+      all.insert(all.end(), coverage.begin(), coverage.end());
+      if (is_model_) report_.backends[i].nodes.push_back(*source.node_coverage(&why_not_judged_[i]));
+    }
+    suite_.nodes = source.node_coverage();
+    report_.suites.push_back(std::move(suite_));
+  }
+
+  // Judges the oldest case.
+  void finish_case(std::optional<std::uint64_t> of) {
+    const Case& test_case = in_flight_.oldest();
+    outcomes_.clear();
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      stopwatch_.lap(report_.times.judge);
+      outcomes_.push_back(in_flight_.outcome_of_oldest(i));
+      if (outcomes_.back()) report_.backends[i].seconds += note_backend_time();
+    }
+    const Expected expected = expected_of(test_case);
+    count_case(test_case, expected, suite_);
+    stopwatch_.lap(report_.times.statistics);
+    std::vector<CaseResult::OfBackend> results;
+    results.reserve(backends_.size());
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
+      computed_in_suite_[i].push_back(expected.output.has_value() && is_computed(results[i].verdict));
+    }
+    corner_cases_.add(test_case, expected, results, report_);
+    if (options_.judged) options_.judged(test_case, expected.corner_cases, results);
+    if (table_) table_->add(suite_.name, test_case, std::move(results));
+    in_flight_.drop_oldest();
+    stopwatch_.lap(report_.times.judge);
+    in_flight_.start_workers();
+    stopwatch_.lap(report_.times.backend);
+    if (options_.progress) options_.progress({suite_.name, suite_.cases, of, failures_.failures()});
+  }
+
+  // Returns what is expected of a case. If every backend refuses it, the reference does not run: only the right to
+  // refuse is judged.
+  Expected expected_of(const Case& test_case) {
+    const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
+    const bool has_answers = !test_case.recorded_outputs.empty() || test_case.defect.has_value();
+    Expected expected =
+        all_refuse && !has_answers ? expect_form(test_case, options_.policy) : expect(test_case, options_.policy);
+    stopwatch_.lap(report_.times.reference);
+    assess(test_case, expected);
+    return expected;
+  }
+
+  CaseResult::OfBackend judge_backend(std::size_t number, const Case& test_case, const Expected& expected,
+                                      std::optional<Outcome> answer) {
+    BackendResult& result = report_.backends[number];
+    if (!answer) {
+      if (is_model_) why_not_judged_[number].push_back(why_not_judged(VerdictKind::not_asked, result.stopped));
+      ++result.operators[test_case.subject()].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
+      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
+    }
+    Outcome outcome = std::move(*answer);
+    result.note_lost(test_case.id, outcome.lost);
+    note_timeouts(number, outcome);
+    Worker* worker = backends_[number]->worker();
+    Verdict verdict = judge(expected, outcome);
+    if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
+      stopwatch_.lap(report_.times.judge);
+      outcome = examined(*worker, test_case, std::get<outcome::Produced>(outcome));
+      result.note_lost(test_case.id, outcome.lost);
+      result.seconds += note_backend_time();
+      verdict = judge(expected, outcome);
+    }
+    count_verdict(test_case, verdict, result);
+    if (is_model_) why_not_judged_[number].push_back(why_not_judged(verdict.kind, verdict.detail));
+    if (verdict.kind == VerdictKind::wrong) {
+      Counts& pinned_by = result.operators[test_case.subject()].pinned_by;
+      for (const Profile profile : profiles_that_pin(expected, outcome)) ++pinned_by[std::string(name_of(profile))];
+    }
+    stopwatch_.lap(report_.times.judge);
+    std::string finding = failures_.record(number, test_case, expected, outcome, verdict);
+    stopwatch_.lap(report_.times.diagnose);
+    const bool has_tier = verdict.tiers.elements() > 0;
+    return {.verdict = verdict.kind,
+            .tier = has_tier ? verdict.tiers.common.strictest() : std::nullopt,
+            .wrong_elements = verdict.wrong_elements,
+            .finding = std::move(finding),
+            .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
+  }
+
+  // Runs a failing case more closely: it may be unwritten memory, or answer differently each time.
+  static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
+    Outcome outcome = worker.examine(test_case);
+    const auto* again = std::get_if<outcome::Produced>(&outcome);
+    if (again == nullptr || again->outputs == first.outputs) return outcome;
+    return outcome::Nondeterministic{"another output when it was run again"};
+  }
+
+  double note_backend_time() {
+    double seconds = 0;
+    stopwatch_.lap(seconds);
+    report_.times.backend += seconds;
+    return seconds;
+  }
+
+  // A backend that hangs on every case it computes would take days.
+  void note_timeouts(std::size_t number, const Outcome& outcome) {
+    if (!options_.drops_hanging_backends || is_without_answer(outcome)) return;
+    if (!hangs_.is_too_much(number, std::holds_alternative<outcome::TimedOut>(outcome))) return;
+    in_flight_.abandon(number, 1);
+    report_.backends[number].stopped = kHangs;
+  }
+
   std::vector<std::unique_ptr<Backend>>& backends_;
   const SuiteRunOptions& options_;
   Report& report_;
   SuiteResult suite_;
-  std::deque<Pending> pending_;    ///< begun and not judged
-  std::size_t pending_bytes_ = 0;  ///< bytes of their inputs
-  bool any_valid_only_ = false;
-  std::size_t depth_ = 1;             ///< how many may be pending
-  std::vector<std::size_t> started_;  ///< by backend: how many pending cases its worker has
+  CasesInFlight in_flight_;
   HangWatch hangs_;
-  std::vector<std::optional<Outcome>> outcomes_;  ///< outcomes of the case that is being judged, by backend
-  /// By backend and operator: cases that it computed, by corner case.
-  std::vector<std::map<std::string, std::array<std::uint64_t, kCornerCases>>> computed_;
+  std::vector<std::optional<Outcome>> outcomes_;          ///< outcomes of the case that is being judged, by backend
   bool is_model_ = false;                                 ///< the suite is one of a whole model
   std::vector<std::vector<std::string>> why_not_judged_;  ///< by backend and case; for such a suite alone
   std::vector<std::vector<bool>> computed_in_suite_;      ///< by backend, and case in its order
   Stopwatch stopwatch_;
-  GuardedOutput output_;
-  Findings findings_;
+  CornerCaseCounter corner_cases_;
+  FailureRecorder failures_;
   std::optional<CaseTable> table_;
-  std::uint64_t failures_ = 0;
 };
 
 }  // namespace

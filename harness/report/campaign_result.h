@@ -42,9 +42,9 @@ struct ProgressPoint {
   QC_FIELD(std::uint64_t, failures, {}, "failures", .doc = "Failing verdicts that no waiver covers.");
   QC_FIELD(std::uint64_t, findings, {}, "findings", .doc = "Kinds of failures met, before they are explained.");
   QC_FIELD(std::optional<std::uint64_t>, edges, {}, "edges",
-           .doc = "Of the fuzz target's code, covered, where coverage guides.");
+           .doc = "Covered edges of the fuzz target's code, where coverage guides.");
   QC_FIELD(std::optional<std::uint64_t>, features, {}, "features",
-           .doc = "Likewise what the engine tells inputs apart by.");
+           .doc = "What the engine tells inputs apart by, where coverage guides.");
 
   bool operator==(const ProgressPoint&) const = default;
 };

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Follows the recipes of CONTRIBUTING.md on a copy of the tree: a kernel set and a vector are a file and a line each, a
-# library is a folder and a line. The recipe for a family of operators is followed by third_family_test.
+# library is a folder and a line; an operator of graphs, a field of the report, an option and a defect are an entry each,
+# and the lines that use it. The recipe for a family of operators is followed by third_family_test.
 #
 # usage: recipes_test.sh SOURCE_FOLDER CORPUS_LINT
 set -euo pipefail
@@ -83,6 +84,69 @@ PYTHON
   grep -q '"recorded_output"' "$file" || fail "the lint added no answer: $(<"$file")"
 }
 
+# insert FILE PATTERN LINE: adds a line in front of the first one that has the pattern, a fixed string.
+insert() {
+  python3 - "$tree/$1" "$2" "$3" <<'PYTHON'
+import sys
+file, pattern, line = sys.argv[1:]
+lines = open(file).read().split("\n")
+at = next((i for i, text in enumerate(lines) if pattern in text), None)
+if at is None:
+    sys.exit(f"{file} has no line with '{pattern}'")
+open(file, "w").write("\n".join(lines[:at] + [line] + lines[at:]))
+PYTHON
+}
+
+# One build tries four recipes: each entry below is all that its recipe names but documents and tests.
+add_entries() {
+  insert harness/graphs/lower_elementwise.cc 'unary("Relu", 6,' \
+    '    unary("Scratch", 6, kFloats, lower_exact<Function::relu>, false),'
+  insert harness/report/report.h 'QC_FIELD(std::uint64_t, near_ties' \
+    '  QC_FIELD(std::optional<std::uint64_t>, scratch, {}, "scratch", .doc = "A field of the tests.");'
+  insert harness/engine/run_suites.cc 'result.exact_ties += expected.ties.exact;' '      result.scratch = 41;'
+  insert harness/cli/run.cc '  ReportForms forms;' '  bool scratch = false;'
+  insert harness/cli/run.cc '  QCONFORM_TRY(check_forms(options.forms));' '  if (options.scratch) say("scratch was given");'
+  insert harness/cli/run.cc '  add_form_options(*command, options->forms);' \
+    '  command->add_flag("--scratch", options->scratch, "An option of the tests");'
+  insert harness/operators/convolution/requantization_defects.cc '{.id = "w-scale-common",' \
+    '    {.id = "scratch", .description = "a defect of the tests", .operators = {"QLinearConv"}, .trigger = "w_scale differs", .rule = "formula", .slot = "w_scale.index", .computes = "group_channels - 1"},'
+  # Nothing here checks the shape of the code.
+  configure -DQCONFORM_TESTS=OFF
+  ninja -C "$build" qconform qconform_schemas >"$folder/built" || fail "the entries: $(tail -20 "$folder/built")"
+}
+
+try_entries() {
+  local qconform=$build/bin/qconform out=$folder/out
+  cat >"$folder/graph.json" <<'JSON'
+{"schema_version": 1, "cases": [{
+  "id": "scratch", "note": "an operator of the tests", "rules": ["G-Relu"], "tags": [],
+  "nodes": [
+    {"op_type": "DequantizeLinear", "opset_version": 21, "inputs": ["x", "scale", "zero"], "outputs": ["f"]},
+    {"op_type": "Scratch", "opset_version": 21, "inputs": ["f"], "outputs": ["g"]},
+    {"op_type": "QuantizeLinear", "opset_version": 21, "inputs": ["g", "scale", "zero"], "outputs": ["y"]}],
+  "inputs": [{"name": "x", "type": "int8", "shape": [3], "data": [-7, 0, 7]}],
+  "initializers": [{"name": "scale", "type": "float", "shape": [], "data": [1.0]},
+                   {"name": "zero", "type": "int8", "shape": [], "data": [0]}],
+  "outputs": ["y"]}]}
+JSON
+  "$qconform" run --backend interpreter --suite "$folder/graph.json" --scratch --out "$out" >"$folder/run" ||
+    fail "a graph with the new operator: $(<"$folder/run")"
+  grep -q '^conforms: interpreter' "$folder/run" || fail "the new operator is not judged: $(<"$folder/run")"
+  grep -q '^scratch was given' "$folder/run" || fail "the new option does nothing: $(<"$folder/run")"
+  "$qconform" run --help | grep -q -- '--scratch .*An option of the tests' || fail "the new option has no help"
+  "$qconform" completion bash | grep -q -- '--scratch' || fail "the new option is not completed"
+  grep -q '"scratch": *41' "$out/report.json" || fail "the new field is not in the report"
+  grep -q 'A field of the tests' "$build/schema/report-1.schema.json" || fail "the new field is not in the schema"
+  "$qconform" report summary "$out/report.json" >/dev/null || fail "the report with the new field is not read again"
+  local status=0
+  "$qconform" run --backend defect:scratch --suite corpus --out "$out" >"$folder/run" || status=$?
+  [[ $status -eq 1 ]] || fail "the new defect conforms: $(<"$folder/run")"
+  grep -q 'a defect of the tests' "$folder/run" || fail "the new defect is not named as a cause: $(<"$folder/run")"
+  "$qconform" audit --suite corpus | grep -q 'scratch' || fail "audit has no mutant of the new defect"
+}
+
 add_vector
 add_library
 if [[ $(uname -m) == x86_64 ]]; then add_kernel; fi  # the copied set is one of x86-64
+add_entries
+try_entries

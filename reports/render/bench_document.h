@@ -137,7 +137,7 @@ struct BenchDocument {
   QC_FIELD(std::string, profile, {}, "profile", .doc = "Which right answers are admitted.", .names = kBenchProfiles);
   QC_FIELD(std::string, layout, {}, "layout", .doc = "Asked for; what each backend was given stands with its timing.",
            .names = kBenchLayouts, .names_def = "layout");
-  QC_FIELD(int, threads, {}, "threads", .doc = "Likewise.", .minimum = 1);
+  QC_FIELD(int, threads, {}, "threads", .doc = "Asked for, as the layout is.", .minimum = 1);
   QC_FIELD(std::vector<std::uint64_t>, cpus, {}, "cpus", .doc = "Processors that the backends were pinned to.",
            .items = &kProcessors);
   QC_FIELD(double, seconds_per_layer, {}, "seconds_per_layer", .doc = "For each backend.", .form = Form::amount);
