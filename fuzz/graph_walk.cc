@@ -224,7 +224,7 @@ class GraphWalk::Taking {
 
   void explain_on(const shrink::Runner& run, const Outcome& outcome, report::Explained& explained) {
     const Family* family = family_of(case_);
-    if (family != nullptr && family->is_told_by_part && rng_.chance(1, 4)) {
+    if (family != nullptr && family->diagnosis.is_told_by_part && rng_.chance(1, 4)) {
       explained.failing_part = shrink::failing_part(case_, run, policy_);
     }
     auto observation = diagnose::Observation::of(case_, outcome, policy_);

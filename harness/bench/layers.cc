@@ -23,7 +23,7 @@ bool measure_work(Layer& layer) {
   const auto y_bytes = bytes_for(lowered.output_type(), elements_of(lowered.output_shape()));
   layer.bytes = static_cast<std::int64_t>(layer.test_case.input(0)->bytes.size()) + y_bytes;
   const Family& family = *family_of(layer.test_case);
-  if (family.measure_layer != nullptr) family.measure_layer(lowered, layer);
+  if (family.bench.measure_layer != nullptr) family.bench.measure_layer(lowered, layer);
   return true;
 }
 
@@ -62,8 +62,8 @@ Result<LayerSource> from_suite(std::string_view name, const LayerOptions& option
 std::vector<LayerSet> all_sets() {
   std::vector<LayerSet> all;
   for (const Family* family : families()) {
-    if (family->layer_sets == nullptr) continue;
-    for (LayerSet& set : family->layer_sets()) all.push_back(std::move(set));
+    if (family->bench.layer_sets == nullptr) continue;
+    for (LayerSet& set : family->bench.layer_sets()) all.push_back(std::move(set));
   }
   return all;
 }
@@ -79,8 +79,8 @@ Result<Layer> read_layer(std::string_view text, const LayerOptions& options) {
   Result<Layer> layer = fail("--layers", "no family of operators has layers as text");
   bool is_first = true;
   for (const Family* family : families()) {
-    if (family->layer == nullptr) continue;
-    Result<Layer> read = family->layer(text, options);
+    if (family->bench.layer == nullptr) continue;
+    Result<Layer> read = family->bench.layer(text, options);
     if (read || is_first) layer = std::move(read);
     if (layer) break;
     is_first = false;

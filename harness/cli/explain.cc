@@ -110,7 +110,7 @@ Result<int> run_explain(ExplainCommand options) {
   report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
   const shrink::Limits shrinking{kShrinkingRuns, kShrinkingSeconds, {}};
   const Family* family = family_of(test_case);
-  if (family != nullptr && family->is_told_by_part && is_failure(result.verdict.kind)) {
+  if (family != nullptr && family->diagnosis.is_told_by_part && is_failure(result.verdict.kind)) {
     result.failing_part = shrink::failing_part(test_case, runner, policy);
     auto shrunk = shrink::shrink(test_case, runner, policy, shrinking);
     result.smallest = std::move(shrunk.smallest);

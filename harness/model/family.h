@@ -1,7 +1,8 @@
-// A family of operators: everything that qconform knows of it, behind one interface.
+// A family of operators: everything that qconform knows of it, as one small table for each engine; then what families
+// build on, to read nodes and to judge by bits.
 //
 // Suites, mutation, shrinking, diagnosis, benchmarks and element maps go over families() and name no operator. A family
-// is a folder beside this file and one line in families.cc. Whatever a family leaves out (null, empty), they do
+// is a folder of harness/operators and one line in families.cc. Whatever a family leaves out (null, empty), they do
 // without.
 #pragma once
 
@@ -23,10 +24,189 @@
 #include "reference/contract/remark.h"
 #include "reference/numerics/element.h"
 
+namespace qconform {
+
+struct InputShape;
+struct NodeInputs;
+struct ValueFacts;
+
+namespace sweep {
+struct SweptModel;
+}  // namespace sweep
+
+namespace relations {
+class Parts;
+struct FamilyRelation;
+}  // namespace relations
+
+namespace shrink {
+struct Extent;
+struct Reduction;
+}  // namespace shrink
+
+namespace diagnose {
+class Stages;
+struct Arithmetic;
+struct Choice;
+struct DefectList;
+struct Element;
+struct ExpressionSlot;
+struct FeatureList;
+struct Experiment;
+struct Variant;
+}  // namespace diagnose
+
+namespace bench {
+struct Layer;
+struct LayerOptions;
+struct LayerSet;
+}  // namespace bench
+
+/// Generation of random and directed cases.
+struct DrawHooks {
+  /// Features that the family's random cases may have more or less often, besides the operators.
+  std::span<const Feature> features = {};
+  /// Features from kFirstSelecting on, each of which restricts random cases: with `always` or `none`, cases come to lie
+  /// where narrow backends take them.
+  std::span<const Feature> selecting = {};
+  /// A valid case that often reaches a corner case that concerns the operator. Null: Operator::draw, and chance.
+  Case (*draw_for)(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm) = nullptr;
+};
+
+/// The covering sweep, which asks for models of cases.
+struct SweepHooks {
+  /// The models of the covering sweep, whose cases are of this family.
+  std::span<const sweep::SweptModel> (*models)() = nullptr;
+  /// The models of the suite `qdq`: quantized units. No contract is learnt in their classes.
+  std::span<const sweep::SweptModel> (*units)() = nullptr;
+};
+
+/// Nodes of whole models, where the model does not tell the shape of an input (harness/onnx/node_inputs.h).
+struct NodeHooks {
+  /// Finds the shape of the data input. Null: the known sizes are taken, with assumed ones in place of the others.
+  Result<InputShape> (*data_shape)(const NodeInputs& inputs) = nullptr;
+  /// Finds the shape of the parameter or weight `name`. Null: such nodes are skipped.
+  Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
+  /// Type and shape of a node's output, as far as its inputs tell. Null: as far as ONNX and
+  /// harness/onnx/shape_propagation.cc know the operator.
+  ValueFacts (*output_facts)(const NodeInputs& inputs) = nullptr;
+};
+
+/// Mutation: each function changes the case in place and reports whether it found something to change.
+struct MutationHooks {
+  /// The names of its operators' attributes: some mutants give them wrong values.
+  std::span<const std::string_view> attributes = {};
+  bool (*change)(Case& test_case, Rng& rng) = nullptr;
+  /// Solves a parameter so that one output lies on a tie of rounding, or one float beside it.
+  bool (*solve_tie)(Case& test_case, Rng& rng) = nullptr;
+};
+
+/// Metamorphic relations: what answers of one backend must have to do with each other.
+struct RelationHooks {
+  /// A claim that another family makes too has the same id.
+  std::span<const relations::FamilyRelation> (*list)() = nullptr;
+  /// A case within the contract, for these relations; it and `lowered` outlive the parts. Null: they need no more than
+  /// the case.
+  std::unique_ptr<const relations::Parts> (*take_apart)(const Case& test_case, const Lowered& lowered) = nullptr;
+};
+
+/// Shrinking, beside what the engine does for cases of any operator.
+struct ShrinkHooks {
+  /// The family's own reductions; the engine has further ones for cases of any operator.
+  std::span<const shrink::Reduction> (*reductions)() = nullptr;
+  /// The index spaces that can be made smaller, of more than one index each. `wrong_element` indexes the output, or is
+  /// empty. Null: each axis of each input by itself, which is all that element-wise operators without parameters along
+  /// an axis need.
+  std::vector<shrink::Extent> (*extents)(const Case& test_case,
+                                         const std::vector<std::int64_t>& wrong_element) = nullptr;
+  /// Counts what the attributes add to the inputs: padding, gaps between taps. Null: nothing.
+  std::int64_t (*implied_elements)(const Case& test_case) = nullptr;
+  /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.
+  std::optional<Case> (*without_dimension)(const Case& test_case, std::size_t dimension) = nullptr;
+  /// The index of the element of `parameter`, a scale or zero point that is no scalar, that the wrong element uses; 0
+  /// where that is not known. Null: always 0.
+  std::int64_t (*parameter_index)(const Case& test_case, const Tensor& parameter,
+                                  const std::vector<std::int64_t>& wrong_element) = nullptr;
+  /// Cases in which fewer scales differ from 1 that together do what the case's scales do; the plainest first.
+  std::vector<Case> (*with_gathered_scales)(const Case& test_case) = nullptr;
+};
+
+/// Benchmarks.
+struct BenchHooks {
+  std::vector<bench::LayerSet> (*layer_sets)() = nullptr;
+  /// One layer as text; the error names --layers and what was not understood.
+  Result<bench::Layer> (*layer)(std::string_view text, const bench::LayerOptions& options) = nullptr;
+  /// Sets what kind of work a layer's case is, and how much. Null: elements, one by one.
+  void (*measure_layer)(const Lowered& lowered, bench::Layer& layer) = nullptr;
+};
+
+/// Diagnosis: the stages of the reference, and their defects.
+struct DiagnosisHooks {
+  /// Computes a case through the stages: the reference's answer where none is replaced. Nothing where a replaced one
+  /// leaves no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not
+  /// null: each operator has a `draw`.
+  std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
+  /// Findings without a known cause are told apart by the smallest part of a case that fails
+  /// (shrink::failing_part). Else by the verdict alone.
+  bool is_told_by_part = false;
+  /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
+  void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
+  /// Models of defects of real kernels. Null: only those in the stages that families share.
+  std::span<const diagnose::DefectList> (*defects)() = nullptr;
+  /// Slots in which an expression may stand in for a stage. Null: only those in the stages that families share.
+  std::span<const diagnose::ExpressionSlot> (*expressions)() = nullptr;
+  /// Features that describe a case in a few words. Null: which corner cases it reaches.
+  const diagnose::FeatureList& (*case_features)() = nullptr;
+  /// Says where the elements of the output lie; each has its index. Null: there is no more to say.
+  void (*place)(const Lowered& lowered, std::span<diagnose::Element> elements) = nullptr;
+};
+
+/// Arithmetics that a policy leaves open: explain starts from them, identify tells them apart.
+struct ArithmeticHooks {
+  /// Arithmetics of one operator that the policy admits beside its own. Null: none.
+  std::vector<diagnose::Arithmetic> (*arithmetics)(const Operator& known, const Policy& policy) = nullptr;
+  /// Whether the answer by one of these arithmetics can be far from that by another. Null: never.
+  bool (*arithmetics_diverge)(const Lowered& lowered) = nullptr;
+  /// Differences between implementations, operator by operator, and the cases that tell them. Null: none is known.
+  std::vector<diagnose::Choice> (*choices)() = nullptr;
+  std::vector<diagnose::Experiment> (*experiments)() = nullptr;
+  /// Whether the policy admits what an implementation computes that makes the choice so. Null: it is not asked.
+  bool (*admits)(const diagnose::Choice& choice, const diagnose::Variant& variant, const Policy& policy) = nullptr;
+  /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
+  /// Empty: one.
+  std::span<const std::string_view> layouts = {};
+  /// The layout of the node, one of `layouts`. Null where there are none.
+  std::string_view (*layout_of)(const Lowered& lowered) = nullptr;
+  /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
+  std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
+};
+
+/// A family of operators. Whatever it leaves out (null, empty), engines do without.
+struct Family {
+  std::string_view name;  ///< "convolution"
+  /// One reader, contract and answer each; the order is that of lists and reports.
+  std::span<const Operator> operators;
+  DrawHooks draws = {};
+  SweepHooks sweep = {};
+  NodeHooks nodes = {};
+  MutationHooks mutation = {};
+  RelationHooks relations = {};
+  ShrinkHooks shrinking = {};
+  BenchHooks bench = {};
+  DiagnosisHooks diagnosis = {};
+  ArithmeticHooks arithmetic = {};
+};
+
+/// Every family, in the order of lists and reports.
+[[nodiscard]] std::span<const Family* const> families();
+
+/// The family of the operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
+[[nodiscard]] const Family* family_of(std::string_view domain, std::string_view op_type);
+/// Returns the family of the case's operator (operator_of()), or null.
+[[nodiscard]] const Family* family_of(const Case& test_case);
+
 // Reads the attributes and inputs of a case against an operator's signature. Every complaint goes
 // into a Contract; the checks return false on the first violation.
-
-namespace qconform {
 
 struct AttributeSignature {
   std::string_view name;
@@ -103,160 +283,5 @@ class LoweredByBits : public Lowered {
   const Tensor& x_;
   ElementType y_type_;
 };
-
-struct InputShape;
-struct NodeInputs;
-struct ValueFacts;
-
-namespace sweep {
-struct SweptModel;
-}  // namespace sweep
-
-namespace relations {
-class Parts;
-struct FamilyRelation;
-}  // namespace relations
-
-namespace shrink {
-struct Extent;
-struct Reduction;
-}  // namespace shrink
-
-namespace diagnose {
-class Stages;
-struct Arithmetic;
-struct Choice;
-struct DefectList;
-struct Element;
-struct ExpressionSlot;
-struct FeatureList;
-struct Experiment;
-struct Variant;
-}  // namespace diagnose
-
-namespace bench {
-struct Layer;
-struct LayerOptions;
-struct LayerSet;
-}  // namespace bench
-
-struct Family {
-  std::string_view name;  ///< "convolution"
-  /// One reader, contract and answer each; the order is that of lists and reports.
-  std::span<const Operator> operators;
-
-  // Generation.
-
-  /// Features that the family's random cases may have more or less often, besides the operators.
-  std::span<const Feature> features = {};
-  /// Features from kFirstSelecting on, each of which restricts random cases: with `always` or `none`, cases come to lie
-  /// where narrow backends take them.
-  std::span<const Feature> selecting = {};
-  /// A valid case that often reaches a corner case that concerns the operator. Null: Operator::draw, and chance.
-  Case (*draw_for)(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm) = nullptr;
-  /// The models of the covering sweep, whose cases are of this family.
-  std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
-  /// The models of the suite `qdq`: quantized units. No contract is learnt in their classes.
-  std::span<const sweep::SweptModel> (*swept_units)() = nullptr;
-
-  // Nodes of whole models, where the model does not tell the shape of an input: harness/onnx/node_inputs.h.
-
-  /// Finds the shape of the data input. Null: the known sizes are taken, with assumed ones in place of the others.
-  Result<InputShape> (*data_shape)(const NodeInputs& inputs) = nullptr;
-  /// Finds the shape of the parameter or weight `name`. Null: such nodes are skipped.
-  Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
-
-  /// Type and shape of a node's output, as far as its inputs tell. Null: as far as ONNX and
-  /// harness/onnx/shape_propagation.cc know the operator.
-  ValueFacts (*output_facts)(const NodeInputs& inputs) = nullptr;
-
-  // Mutation: each changes the case in place and reports whether it found something to change.
-
-  /// The names of its operators' attributes: some mutants give them wrong values.
-  std::span<const std::string_view> attributes = {};
-  bool (*change)(Case& test_case, Rng& rng) = nullptr;
-  /// Solves a parameter so that one output lies on a tie of rounding, or one float beside it.
-  bool (*solve_tie)(Case& test_case, Rng& rng) = nullptr;
-
-  // Metamorphic relations: what answers of one backend must have to do with each other.
-
-  /// A claim that another family makes too has the same id.
-  std::span<const relations::FamilyRelation> (*relations)() = nullptr;
-  /// A case within the contract, for these relations; it and `lowered` outlive the parts. Null: they need no more than
-  /// the case.
-  std::unique_ptr<const relations::Parts> (*take_apart)(const Case& test_case, const Lowered& lowered) = nullptr;
-
-  // Shrinking.
-
-  /// The family's own reductions; the engine has further ones for cases of any operator.
-  std::span<const shrink::Reduction> (*reductions)() = nullptr;
-  /// The index spaces that can be made smaller, of more than one index each. `wrong_element` indexes the output, or is
-  /// empty. Null: each axis of each input by itself, which is all that element-wise operators without parameters along
-  /// an axis need.
-  std::vector<shrink::Extent> (*extents)(const Case& test_case,
-                                         const std::vector<std::int64_t>& wrong_element) = nullptr;
-  /// Counts what the attributes add to the inputs: padding, gaps between taps. Null: nothing.
-  std::int64_t (*implied_elements)(const Case& test_case) = nullptr;
-  /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.
-  std::optional<Case> (*without_dimension)(const Case& test_case, std::size_t dimension) = nullptr;
-  /// The index of the element of `parameter`, a scale or zero point that is no scalar, that the wrong element uses; 0
-  /// where that is not known. Null: always 0.
-  std::int64_t (*parameter_index)(const Case& test_case, const Tensor& parameter,
-                                  const std::vector<std::int64_t>& wrong_element) = nullptr;
-  /// Cases in which fewer scales differ from 1 that together do what the case's scales do; the plainest first.
-  std::vector<Case> (*with_gathered_scales)(const Case& test_case) = nullptr;
-
-  // Benchmarks.
-
-  std::vector<bench::LayerSet> (*layer_sets)() = nullptr;
-  /// One layer as text; the error names --layers and what was not understood.
-  Result<bench::Layer> (*layer)(std::string_view text, const bench::LayerOptions& options) = nullptr;
-  /// Sets what kind of work a layer's case is, and how much. Null: elements, one by one.
-  void (*measure_layer)(const Lowered& lowered, bench::Layer& layer) = nullptr;
-
-  // Diagnosis.
-
-  /// Computes a case through the stages: the reference's answer where none is replaced. Nothing where a replaced one
-  /// leaves no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not
-  /// null: each operator has a `draw`.
-  std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
-  /// Findings without a known cause are told apart by the smallest part of a case that fails
-  /// (shrink::failing_part). Else by the verdict alone.
-  bool is_told_by_part = false;
-  /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
-  void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
-  /// Models of defects of real kernels. Null: only those in the stages that families share.
-  std::span<const diagnose::DefectList> (*defects)() = nullptr;
-  /// Slots in which an expression may stand in for a stage. Null: only those in the stages that families share.
-  std::span<const diagnose::ExpressionSlot> (*expressions)() = nullptr;
-  /// Arithmetics of one operator that the policy admits beside its own. Null: none.
-  std::vector<diagnose::Arithmetic> (*arithmetics)(const Operator& known, const Policy& policy) = nullptr;
-  /// Whether the answer by one of these arithmetics can be far from that by another. Null: never.
-  bool (*arithmetics_diverge)(const Lowered& lowered) = nullptr;
-  /// Features that describe a case in a few words. Null: which corner cases it reaches.
-  const diagnose::FeatureList& (*case_features)() = nullptr;
-  /// Says where the elements of the output lie; each has its index. Null: there is no more to say.
-  void (*place)(const Lowered& lowered, std::span<diagnose::Element> elements) = nullptr;
-  /// Differences between implementations, operator by operator, and the cases that tell them. Null: none is known.
-  std::vector<diagnose::Choice> (*choices)() = nullptr;
-  std::vector<diagnose::Experiment> (*experiments)() = nullptr;
-  /// Whether the policy admits what an implementation computes that makes the choice so. Null: it is not asked.
-  bool (*admits)(const diagnose::Choice& choice, const diagnose::Variant& variant, const Policy& policy) = nullptr;
-  /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
-  /// Empty: one.
-  std::span<const std::string_view> layouts = {};
-  /// The layout of the node, one of `layouts`. Null where there are none.
-  std::string_view (*layout_of)(const Lowered& lowered) = nullptr;
-  /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
-  std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
-};
-
-/// Every family, in the order of lists and reports.
-[[nodiscard]] std::span<const Family* const> families();
-
-/// The family of the operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
-[[nodiscard]] const Family* family_of(std::string_view domain, std::string_view op_type);
-/// Returns the family of the case's operator (operator_of()), or null.
-[[nodiscard]] const Family* family_of(const Case& test_case);
 
 }  // namespace qconform

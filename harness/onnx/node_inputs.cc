@@ -100,7 +100,7 @@ ElementType type_of_input(const NodeInputs& inputs, const InputSignature& input)
 
 Result<InputShape> shape_of_data(const NodeInputs& inputs, const InputSignature& data) {
   const Family* family = family_of("", inputs.op.name);
-  if (family->data_shape != nullptr) return family->data_shape(inputs);
+  if (family->nodes.data_shape != nullptr) return family->nodes.data_shape(inputs);
   const auto known = inputs.facts(data.name).shape;
   if (!known) return fail("", fmt::format("size: input {} of unknown shape", data.name), "skip");
   const bool is_assumed = !full_shape(known);
@@ -111,7 +111,7 @@ Result<InputShape> shape_of_data(const NodeInputs& inputs, const InputSignature&
 Result<Shape> shape_of_parameter(const NodeInputs& inputs, std::string_view name) {
   if (auto stated = full_shape(inputs.facts(name).shape)) return std::move(*stated);
   const Family* family = family_of("", inputs.op.name);
-  if (family->parameter_shape != nullptr) return family->parameter_shape(inputs, name);
+  if (family->nodes.parameter_shape != nullptr) return family->nodes.parameter_shape(inputs, name);
   return fail("", fmt::format("size: input {} of unknown shape", name), "skip");
 }
 

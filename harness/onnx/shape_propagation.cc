@@ -276,8 +276,8 @@ ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope)
     return facts;
   }
   const Family* family = family_of(domain, node.op_type());
-  if (family == nullptr || family->output_facts == nullptr) return {};
-  return family->output_facts({node, *find_operator(domain, node.op_type()), scope});
+  if (family == nullptr || family->nodes.output_facts == nullptr) return {};
+  return family->nodes.output_facts({node, *find_operator(domain, node.op_type()), scope});
 }
 
 namespace {

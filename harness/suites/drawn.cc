@@ -24,12 +24,12 @@ struct Target {
 // Ties and near ties, which random data nearly never reaches, have three turns where a family solves for them.
 std::uint64_t turns(const Target& target) {
   const bool is_tie = target.corner_case <= CornerCase::near_tie_below;
-  return is_tie && target.family.draw_for != nullptr ? 3 : 1;
+  return is_tie && target.family.draws.draw_for != nullptr ? 3 : 1;
 }
 
 void add_targets(const CornerCaseInfo& info, const Family& family, std::vector<Target>& list) {
   for (const Operator& known : family.operators) {
-    const bool is_drawn = family.draw_for != nullptr || known.draw != nullptr;
+    const bool is_drawn = family.draws.draw_for != nullptr || known.draw != nullptr;
     if (!is_drawn || !known.corner_cases.contains(info)) continue;
     const Target target{family, known, info.corner_case};
     for (std::uint64_t turn = 0; turn < turns(target); ++turn) list.push_back(target);
@@ -48,8 +48,9 @@ const std::vector<Target>& targets() {
 }
 
 Case draw(Rng& rng, const Target& target, const Swarm& swarm) {
-  return target.family.draw_for != nullptr ? target.family.draw_for(rng, target.known, target.corner_case, swarm)
-                                           : target.known.draw(rng, swarm);
+  return target.family.draws.draw_for != nullptr
+             ? target.family.draws.draw_for(rng, target.known, target.corner_case, swarm)
+             : target.known.draw(rng, swarm);
 }
 
 Case draw_once(Rng& rng, const Target& target) {

@@ -187,8 +187,8 @@ TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
   };
   for (const Feature feature : feature::kShared) take(feature);
   for (const Family* family : families()) {
-    for (const Feature feature : family->features) take(feature);
-    for (const Feature feature : family->selecting) {
+    for (const Feature feature : family->draws.features) take(feature);
+    for (const Feature feature : family->draws.selecting) {
       take(feature);
       EXPECT_GE(feature.position, kFirstSelecting);
     }

@@ -91,7 +91,7 @@ std::optional<Swarm> Inside::fitted(const Family& family, const Operator& known)
   constexpr double kClearly = 0.08;
   Swarm swarm;
   double best = mean_nearness(known, swarm);
-  for (const auto& features : {family.selecting, family.features}) {
+  for (const auto& features : {family.draws.selecting, family.draws.features}) {
     for (const Feature feature : features) {
       Swarm chosen = swarm;
       for (const Swarm::Weight weight : {Swarm::Weight::none, Swarm::Weight::always}) {

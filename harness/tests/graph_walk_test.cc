@@ -52,7 +52,7 @@ class Graphs {
       case 1: {
         const auto& corner_case = corner_cases()[rng.below(static_cast<std::uint32_t>(corner_cases().size()))];
         if (!graph_operator().corner_cases.contains(corner_case)) return drawn(rng);
-        return graph_family().draw_for(rng, graph_operator(), corner_case.corner_case, {});
+        return graph_family().draws.draw_for(rng, graph_operator(), corner_case.corner_case, {});
       }
       default: return graph_case(rng.next(), rng.next());
     }

@@ -123,7 +123,8 @@ std::string explanation_lines(const Explanation& e) {
     text += line(
         "", fmt::format("{} legal elements come from an arithmetic without a name", with_thousands(e.support.legal)));
   }
-  if (e.op->quantizes && family_of("", e.op->name)->arithmetics != nullptr) text += line("arithmetic", e.arithmetic);
+  if (e.op->quantizes && family_of("", e.op->name)->arithmetic.arithmetics != nullptr)
+    text += line("arithmetic", e.arithmetic);
   text += line("not excluded", names(e.not_excluded, ", "));
   text += line("when", region_text(e.region));
   text += line("where", pattern_text(e.pattern));

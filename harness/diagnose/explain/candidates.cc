@@ -23,7 +23,7 @@ std::string_view name_of_arithmetic(RoundingProfile profile) {
 std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy) {
   const RoundingProfile own = arithmetic_of(policy.profile);
   std::vector<Arithmetic> all{{.name = std::string(name_of_arithmetic(own)), .models = {Model(own)}}};
-  if (const auto further = family_of("", op.name)->arithmetics) {
+  if (const auto further = family_of("", op.name)->arithmetic.arithmetics) {
     for (Arithmetic& arithmetic : further(op, policy)) all.push_back(std::move(arithmetic));
   }
   return all;
@@ -44,7 +44,7 @@ std::string DefectSet::name() const {
 
 bool CandidateTest::arithmetics_diverge(const Observation& observation) {
   const ModelledCase& modelled = observation.modelled();
-  const auto diverge = modelled.family().arithmetics_diverge;
+  const auto diverge = modelled.family().arithmetic.arithmetics_diverge;
   return diverge != nullptr && diverge(modelled.lowered());
 }
 

@@ -142,7 +142,7 @@ TEST(Explain, TriesDefectsOnTheBackendsOwnArithmetic) {
 // One arithmetic for all nodes there is none.
 TEST(Explain, TriesDefectsOnArithmeticsThatDifferByLayout) {
   const Explanation e = explained_on_base(runner_with([](const ModelledCase& modelled, Stages& stages) {
-    const bool is_depthwise = modelled.family().layout_of(modelled.lowered()).starts_with("depthwise");
+    const bool is_depthwise = modelled.family().arithmetic.layout_of(modelled.lowered()).starts_with("depthwise");
     use_way("product", is_depthwise ? "f64" : "divide-first", stages);
     find_defect("pad-raw-zero")->apply(stages);
   }));

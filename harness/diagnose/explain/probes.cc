@@ -56,9 +56,9 @@ Case Probes::draw(Rng& rng) const {
   if ((turn == 0 || (is_near_ && turn == 1)) && !neighbours_.empty()) {
     return mutate(neighbours_[rng.below(static_cast<std::uint32_t>(neighbours_.size()))], rng);
   }
-  const bool has_targets = family_.draw_for != nullptr && !concerned_.empty();
+  const bool has_targets = family_.draws.draw_for != nullptr && !concerned_.empty();
   if (has_targets && (turn == 1 || (!targets_.empty() && rng.chance(1, 2))))
-    return family_.draw_for(rng, op_, draw_corner_case(rng), Swarm());
+    return family_.draws.draw_for(rng, op_, draw_corner_case(rng), Swarm());
   return op_.draw(rng, Swarm::of_case(seed_, drawn_ * kSwarmBlock));
 }
 
@@ -125,7 +125,7 @@ constexpr std::size_t kTelling = 4;
 constexpr int kMostEnded = 5;
 
 bool is_admitted(const Choice& choice, const Variant& variant, const Policy& policy) {
-  const auto admits = family_of("", choice.op_type)->admits;
+  const auto admits = family_of("", choice.op_type)->arithmetic.admits;
   return admits != nullptr && admits(choice, variant, policy);
 }
 
@@ -232,7 +232,7 @@ std::vector<Case> telling_cases(const Identification& found) {
 
 BaseArithmetic learn_base(const Runner& run, const Operator& op, const Policy& policy, double seconds) {
   BaseArithmetic base;
-  if (family_of("", op.name)->admits == nullptr) return base;
+  if (family_of("", op.name)->arithmetic.admits == nullptr) return base;
   PinnedArithmetic pinned(op, policy);
   if (policy.pinned != nullptr) {
     for (const Pin& pin : policy.pinned->pins) {

@@ -329,8 +329,8 @@ class Identifier {
 std::vector<Experiment> all_experiments() {
   std::vector<Experiment> all;
   for (const Family* family : families()) {
-    if (family->experiments == nullptr) continue;
-    std::vector<Experiment> own = family->experiments();
+    if (family->arithmetic.experiments == nullptr) continue;
+    std::vector<Experiment> own = family->arithmetic.experiments();
     std::move(own.begin(), own.end(), std::back_inserter(all));
   }
   return all;

@@ -183,7 +183,8 @@ class DefectInSome final : public Backend {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return outcome::Rejected{"out of contract"};
     Stages stages;
-    const bool is_laid_out = layout_.empty() || modelled->family().layout_of(modelled->lowered()).starts_with(layout_);
+    const bool is_laid_out =
+        layout_.empty() || modelled->family().arithmetic.layout_of(modelled->lowered()).starts_with(layout_);
     if (is_laid_out && (!x_ || *x_ == test_case.input(0)->type)) defect_.apply(stages);
     return std::make_unique<testing::PreparedOutput>(*modelled->run(stages));
   }

@@ -141,8 +141,8 @@ Measure measure(const Case& test_case, const std::optional<std::int64_t>& output
   result.nodes = test_case.nodes.size();
   add(result.elements, static_cast<std::uint64_t>(output_elements.value_or(0)));
   const Family* family = family_of(test_case);
-  if (family != nullptr && family->implied_elements != nullptr) {
-    add(result.elements, static_cast<std::uint64_t>(family->implied_elements(test_case)));
+  if (family != nullptr && family->shrinking.implied_elements != nullptr) {
+    add(result.elements, static_cast<std::uint64_t>(family->shrinking.implied_elements(test_case)));
   }
   for (const auto& input : test_case.inputs) {
     if (!input) continue;

@@ -317,8 +317,8 @@ std::span<const Reduction> reductions() {
   static const std::vector<Reduction> all = [] {
     std::vector<Reduction> list;
     for (const Family* family : families()) {
-      if (family->reductions == nullptr) continue;
-      list.insert(list.end(), family->reductions().begin(), family->reductions().end());
+      if (family->shrinking.reductions == nullptr) continue;
+      list.insert(list.end(), family->shrinking.reductions().begin(), family->shrinking.reductions().end());
     }
     list.insert(list.end(), kOfAnyCase.begin(), kOfAnyCase.end());
     std::stable_sort(list.begin(), list.end(),

@@ -71,7 +71,7 @@ std::vector<Case> neighbours_of(const Case& test_case, const std::vector<std::in
     change(other);
     result.push_back(std::move(other));
   };
-  for (const Extent& extent : family_of(test_case)->extents(test_case, wrong)) {
+  for (const Extent& extent : family_of(test_case)->shrinking.extents(test_case, wrong)) {
     for (std::int64_t left_out = 0; left_out < extent.length; ++left_out) {
       std::vector<std::int64_t> keep = positions(extent.length);
       keep.erase(keep.begin() + left_out);

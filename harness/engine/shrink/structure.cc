@@ -18,8 +18,8 @@ using List = std::vector<Extent> (*)(const Subject&);
 std::vector<Extent> own_extents(const Subject& subject) {
   const Family* family = family_of(subject.current());
   if (family == nullptr) return {};
-  if (family->extents == nullptr) return single_axes_of(subject.current());
-  return family->extents(subject.current(), subject.wrong_element());
+  if (family->shrinking.extents == nullptr) return single_axes_of(subject.current());
+  return family->shrinking.extents(subject.current(), subject.wrong_element());
 }
 
 std::vector<Extent> single_axes(const Subject& subject) {
@@ -127,9 +127,10 @@ void cut_single_axes(Subject& subject) {
 void drop_dimensions(Subject& subject) {
   const Family* family = family_of(subject.current());
   const Tensor* x = subject.current().input(0);
-  if (family == nullptr || family->without_dimension == nullptr || x == nullptr) return;
+  if (family == nullptr || family->shrinking.without_dimension == nullptr || x == nullptr) return;
   for (std::size_t dimension = x->shape.size(); dimension-- > 0;) {
-    if (auto candidate = family->without_dimension(subject.current(), dimension)) subject.offer(std::move(*candidate));
+    if (auto candidate = family->shrinking.without_dimension(subject.current(), dimension))
+      subject.offer(std::move(*candidate));
   }
 }
 

@@ -45,7 +45,7 @@ Result<void> check(const Pin& pin, const std::string& where) {
   for (const auto& [input, type] : pin.types) {
     if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));
   }
-  const auto layouts = family_of("", pin.op_type)->layouts;
+  const auto layouts = family_of("", pin.op_type)->arithmetic.layouts;
   if (!pin.layout.empty() && std::find(layouts.begin(), layouts.end(), pin.layout) == layouts.end())
     return unknown(json_path(where, "layout"), "layout", pin.layout, layouts);
   for (const auto& [id, name] : pin.variants)

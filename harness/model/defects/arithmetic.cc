@@ -111,7 +111,7 @@ NodeKind kind_of(const ModelledCase& modelled) {
     if (inputs[i].name == "x") kind.x = modelled.test_case().input(i)->type;
     if (inputs[i].name == "w") kind.w = modelled.test_case().input(i)->type;
   }
-  if (const auto layout_of = modelled.family().layout_of) kind.layout = layout_of(modelled.lowered());
+  if (const auto layout_of = modelled.family().arithmetic.layout_of) kind.layout = layout_of(modelled.lowered());
   return kind;
 }
 
@@ -199,8 +199,9 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
 Profile named_profile_like(const PinnedProfile& profile) {
   for (const Pin& pin : profile.pins) {
     const Family* family = family_of("", pin.op_type);
-    if (!pin.types.empty() || !pin.layout.empty() || family == nullptr || family->profile_of == nullptr) continue;
-    if (const auto like = family->profile_of(pin)) return *like;
+    if (!pin.types.empty() || !pin.layout.empty() || family == nullptr || family->arithmetic.profile_of == nullptr)
+      continue;
+    if (const auto like = family->arithmetic.profile_of(pin)) return *like;
   }
   return Profile::conformance;
 }
@@ -254,8 +255,8 @@ std::int64_t add_half_and_truncate(const Quotient& value, std::int32_t) {
 std::vector<Choice> all_choices() {
   std::vector<Choice> all;
   for (const Family* family : families()) {
-    if (family->choices == nullptr) continue;
-    std::vector<Choice> own = family->choices();
+    if (family->arithmetic.choices == nullptr) continue;
+    std::vector<Choice> own = family->arithmetic.choices();
     std::move(own.begin(), own.end(), std::back_inserter(all));
   }
   return all;

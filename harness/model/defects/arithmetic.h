@@ -26,7 +26,7 @@ struct NodeKind {
   ElementType x = ElementType::uint8;
   ElementType w = ElementType::undefined;  ///< the type of weights, where there are some
   ElementType y = ElementType::undefined;  ///< the type of the output, where it may have several
-  std::string_view layout = {};            ///< one of Family::layouts; empty where there are none
+  std::string_view layout = {};            ///< one of Family::arithmetic.layouts; empty where there are none
 
   bool operator==(const NodeKind&) const = default;
 };
@@ -137,7 +137,7 @@ struct Form {
   bool x_zero_point = false;  ///< whether x has a zero point other than 0
   bool w_zero_point = false;
   bool y_zero_point = false;
-  std::string_view layout = {};  ///< one of Family::layouts; empty where there are none
+  std::string_view layout = {};  ///< one of Family::arithmetic.layouts; empty where there are none
 
   bool operator==(const Form&) const = default;
   [[nodiscard]] NodeKind kind() const { return {x, w, y, layout}; }

@@ -213,8 +213,8 @@ std::vector<Defect> all_defects() {
   const std::vector<Defect> common = common_defects();
   std::vector<DefectList> lists;
   for (const Family* family : families()) {
-    if (family->defects == nullptr) continue;
-    const auto of_family = family->defects();
+    if (family->diagnosis.defects == nullptr) continue;
+    const auto of_family = family->diagnosis.defects();
     lists.insert(lists.end(), of_family.begin(), of_family.end());
   }
   lists.push_back({Topic::output, common});
@@ -301,7 +301,7 @@ std::vector<std::string_view> stages_of(const Defect& defect) {
 
 Model::Model(reference::RoundingProfile profile) {
   for (const Family* family : families()) {
-    if (family->use_profile != nullptr) family->use_profile(profile, original_);
+    if (family->diagnosis.use_profile != nullptr) family->diagnosis.use_profile(profile, original_);
   }
 }
 

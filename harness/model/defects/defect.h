@@ -1,5 +1,5 @@
 // Defects of real quantized kernels, each as the stages of the reference that it replaces. Families have them
-// (Family::defects); those of the stages that families share are in defect.cc.
+// (Family::diagnosis.defects); those of the stages that families share are in defect.cc.
 //
 // docs/defect-models.md says how to add one.
 #pragma once

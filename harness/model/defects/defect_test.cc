@@ -89,8 +89,8 @@ TEST(Defects, StayOutOfOtherOperators) {
 std::vector<Defect> entries_of_all_tables() {
   std::vector<Defect> entries = common_defects();
   for (const Family* family : families()) {
-    if (family->defects == nullptr) continue;
-    for (const DefectList& list : family->defects())
+    if (family->diagnosis.defects == nullptr) continue;
+    for (const DefectList& list : family->diagnosis.defects())
       entries.insert(entries.end(), list.defects.begin(), list.defects.end());
   }
   return entries;

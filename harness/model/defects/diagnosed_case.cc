@@ -23,7 +23,8 @@ std::uint64_t expense_of(std::int64_t work, const Lowered& lowered) {
 }
 
 bool can_be_modelled(const Case& test_case, const Classification& classification) {
-  return classification.lowered != nullptr && !classification.value_is_open && family_of(test_case)->run != nullptr;
+  return classification.lowered != nullptr && !classification.value_is_open &&
+         family_of(test_case)->diagnosis.run != nullptr;
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ std::optional<std::vector<Tensor>> ModelledCase::outputs(const Model& model) con
   while (all.size() < case_.output_count()) {
     std::rotate(turned.outputs.begin(), turned.outputs.begin() + 1, turned.outputs.end());
     const Classification classification = classify(turned);
-    std::optional<Tensor> output = family_->run(turned, *classification.lowered, model.stages(op_->name));
+    std::optional<Tensor> output = family_->diagnosis.run(turned, *classification.lowered, model.stages(op_->name));
     if (!output) return std::nullopt;
     all.push_back(std::move(*output));
   }
@@ -70,7 +71,7 @@ std::optional<std::vector<Tensor>> ModelledCase::outputs(const Model& model) con
 }
 
 std::optional<Tensor> ModelledCase::run(const Stages& stages) const {
-  return family_->run(case_, lowered_, stages);
+  return family_->diagnosis.run(case_, lowered_, stages);
 }
 
 std::optional<Tensor> ModelledCase::run(const Defect& defect) const {
@@ -248,7 +249,7 @@ std::vector<Element> elements_in(const Observation& observation) {
     element.is_tie = raw_bits_at(other->bytes, bits, element.index) != raw_bits_at(exact->bytes, bits, element.index);
     element.is_open = !modelled.lowered().is_determined(element.index, observation.expected().policy);
   }
-  if (const auto place = modelled.family().place) place(modelled.lowered(), elements);
+  if (const auto place = modelled.family().diagnosis.place) place(modelled.lowered(), elements);
   return elements;
 }
 
@@ -289,7 +290,8 @@ struct Reach {
 bool is_explained(const CornerCaseInfo& info) {
   return std::any_of(families().begin(), families().end(), [&](const Family* family) {
     const auto concerns = [&](const Operator& known) { return known.corner_cases.contains(info); };
-    return family->run != nullptr && std::any_of(family->operators.begin(), family->operators.end(), concerns);
+    return family->diagnosis.run != nullptr &&
+           std::any_of(family->operators.begin(), family->operators.end(), concerns);
   });
 }
 
@@ -311,7 +313,7 @@ const std::vector<Reach>& reaches() {
 
 const FeatureList& list_of(const Family& family) {
   static const FeatureList none{{}, [](const Case&, const Expected&) { return std::vector<bool>(); }};
-  return family.case_features == nullptr ? none : family.case_features();
+  return family.diagnosis.case_features == nullptr ? none : family.diagnosis.case_features();
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ namespace qconform::diagnose {
 class ModelledCase {
  public:
   /// Prepares the case. Null when it is out of contract, or when any value is right (rules C21, Q5): there is nothing
-  /// to model. The classification says why. Null, too, where the family has no stages (Family::run).
+  /// to model. The classification says why. Null, too, where the family has no stages (Family::diagnosis.run).
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case);
   /// Prepares the case with a classification that is at hand; it must outlive the result.
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case,
@@ -191,7 +191,7 @@ struct Feature {
   std::string text;  ///< "C % 16 != 0", "x int8", "reaches exact ties"
 };
 
-/// The features that a family knows of its cases (Family::case_features).
+/// The features that a family knows of its cases (Family::diagnosis.case_features).
 struct FeatureList {
   std::vector<Feature> features;  ///< the plainest come first
   /// Says for each feature whether it holds for a case in contract.

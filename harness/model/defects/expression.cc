@@ -282,8 +282,8 @@ std::vector<const ExpressionSlot*> slots_of(std::string_view op_type) {
     }
   };
   const Family* family = family_of("", op_type);
-  if (family == nullptr || family->run == nullptr) return slots;
-  if (family->expressions != nullptr) add(family->expressions());
+  if (family == nullptr || family->diagnosis.run == nullptr) return slots;
+  if (family->diagnosis.expressions != nullptr) add(family->diagnosis.expressions());
   add(common_slots());
   return slots;
 }

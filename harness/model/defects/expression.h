@@ -3,9 +3,9 @@
 //     w_scale.index = channel % group_channels        x_difference = wrap8(x - zero_point)
 //     pads.end = axes == 1 ? begin : end              output = saturate(rounded) + zero_point
 //
-// A family states its slots (Family::expressions): where an expression may stand, the names it may use, and what the
-// reference has there. docs/explain.md describes the language, explain() learns such expressions, and `defect:FILE`
-// runs one.
+// A family states its slots (Family::diagnosis.expressions): where an expression may stand, the names it may use, and
+// what the reference has there. docs/explain.md describes the language, explain() learns such expressions, and
+// `defect:FILE` runs one.
 #pragma once
 
 #include <algorithm>

@@ -188,7 +188,7 @@ void spoil_attribute(Case& test_case, Rng& rng) {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> names;
     for (const Family* family : families()) {
-      names.insert(names.end(), family->attributes.begin(), family->attributes.end());
+      names.insert(names.end(), family->mutation.attributes.begin(), family->mutation.attributes.end());
     }
     names.emplace_back("colour");
     return names;
@@ -231,12 +231,12 @@ std::string draw_operator_name(Rng& rng) {
 
 bool change(Case& test_case, Rng& rng) {
   const Family* family = family_of("", test_case.node().op_type);
-  return family != nullptr && family->change != nullptr && family->change(test_case, rng);
+  return family != nullptr && family->mutation.change != nullptr && family->mutation.change(test_case, rng);
 }
 
 bool solve_tie(Case& test_case, Rng& rng) {
   const Family* family = family_of("", test_case.node().op_type);
-  return family != nullptr && family->solve_tie != nullptr && family->solve_tie(test_case, rng);
+  return family != nullptr && family->mutation.solve_tie != nullptr && family->mutation.solve_tie(test_case, rng);
 }
 
 std::int64_t draw_index(Rng& rng, const Tensor& tensor) {

@@ -44,8 +44,8 @@ namespace qconform::mutation {
 // The steps that mutation is made of. Each changes the case in place and reports whether it found
 // something to change; whether the result is in contract is the caller's question.
 
-// These apply the steps of the operator's family: Family::change, Family::solve_tie. The operator's name selects the
-// family, whatever its domain has become. False where the family has no such step.
+// These apply the steps of the operator's family: Family::mutation.change, Family::mutation.solve_tie. The operator's
+// name selects the family, whatever its domain has become. False where the family has no such step.
 
 bool change(Case& test_case, Rng& rng);
 bool solve_tie(Case& test_case, Rng& rng);

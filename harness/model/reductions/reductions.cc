@@ -291,8 +291,8 @@ std::vector<Role> roles_with(const Case& test_case, Part part) {
 // Returns the index of the parameter's element that the wrong output element uses; 0 when that is not known.
 std::int64_t parameter_of_wrong_element(const Subject& subject, const Tensor& parameter) {
   const Family* family = family_of(subject.current());
-  if (family == nullptr || family->parameter_index == nullptr) return 0;
-  return family->parameter_index(subject.current(), parameter, subject.wrong_element());
+  if (family == nullptr || family->shrinking.parameter_index == nullptr) return 0;
+  return family->shrinking.parameter_index(subject.current(), parameter, subject.wrong_element());
 }
 
 // The tensor that a zero point belongs to: "x" for "x_zero_point"; null where it is the output.
@@ -376,8 +376,8 @@ void reduce_scale(Subject& subject, std::size_t position, std::int64_t index) {
 // The first of those cases that is taken, if any.
 void offer_gathered_scales(Subject& subject) {
   const Family* family = family_of(subject.current());
-  if (family == nullptr || family->with_gathered_scales == nullptr) return;
-  for (Case& candidate : family->with_gathered_scales(subject.current())) {
+  if (family == nullptr || family->shrinking.with_gathered_scales == nullptr) return;
+  for (Case& candidate : family->shrinking.with_gathered_scales(subject.current())) {
     if (subject.offer(std::move(candidate))) return;
   }
 }

@@ -58,7 +58,7 @@ struct Convolution final : Parts {
 /// The parts of a subject; null for other families.
 [[nodiscard]] const Convolution* convolution_of(const RelationSubject& subject);
 
-/// Family::take_apart
+/// Family::relations.take_apart
 [[nodiscard]] std::unique_ptr<const Parts> take_convolution_apart(const Case& test_case, const Lowered& lowered);
 
 /// A parameter of a selection of output channels, in a given order.

@@ -29,7 +29,7 @@ inline constexpr Feature bias{13};
 inline constexpr std::array kConvolution{batch, register_widths, groups,       strides,     dilations,
                                          pads,  auto_pad,        large_images, per_channel, bias};
 
-// Features that restrict the cases: Family::selecting.
+// Features that restrict the cases: Family::draws.selecting.
 inline constexpr Feature uint8_x{24};
 inline constexpr Feature uint8_w{25};
 inline constexpr Feature uint8_y{26};

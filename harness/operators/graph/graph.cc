@@ -373,17 +373,15 @@ std::vector<diagnose::Arithmetic> graph_arithmetics(const Operator& /*known*/, c
 }  // namespace
 
 const Family& graph_family() {
-  static constexpr Family family{.name = "graph",
-                                 .operators = kGraph,
-                                 .draw_for = draw_for,
-                                 .swept_units = unit::swept_units,
-                                 .relations = relations::graph_relations,
-                                 .reductions = shrink::graph_reductions,
-                                 .extents = shrink::graph_extents,
-                                 .run = diagnose::run_graph,
-                                 .is_told_by_part = true,
-                                 .defects = diagnose::graph_defects,
-                                 .arithmetics = graph_arithmetics};
+  static constexpr Family family{
+      .name = "graph",
+      .operators = kGraph,
+      .draws = {.draw_for = draw_for},
+      .sweep = {.units = unit::swept_units},
+      .relations = {.list = relations::graph_relations},
+      .shrinking = {.reductions = shrink::graph_reductions, .extents = shrink::graph_extents},
+      .diagnosis = {.run = diagnose::run_graph, .is_told_by_part = true, .defects = diagnose::graph_defects},
+      .arithmetic = {.arithmetics = graph_arithmetics}};
   return family;
 }
 

@@ -41,28 +41,26 @@ constexpr std::array<std::string_view, 5> kLinearAttributes{"block_size", "axis"
 
 const Family& linear_family() {
   static const std::array operators{quantize_linear_operator(), dequantize_linear_operator()};
-  static const Family family{.name = "linear",
-                             .operators = operators,
-                             .swept_models = swept_linear_models,
-                             .data_shape = linear_data_shape,
-                             .parameter_shape = linear_parameter_shape,
-                             .attributes = kLinearAttributes,
-                             .change = mutation::change_linear,
-                             .solve_tie = mutation::solve_linear_tie,
-                             .relations = linear_relations,
-                             .take_apart = relations::take_linear_apart,
-                             .reductions = linear_reductions,
-                             .extents = shrink::linear_extents,
-                             .without_dimension = shrink::without_dimension,
-                             .parameter_index = shrink::parameter_of_wrong_element,
-                             .layer_sets = bench::linear_layer_sets,
-                             .run = diagnose::run_linear,
-                             .defects = diagnose::linear_defects,
-                             .expressions = diagnose::linear_slots,
-                             .case_features = diagnose::linear_case_features,
-                             .place = diagnose::place_by_parameter,
-                             .choices = diagnose::linear_choices,
-                             .experiments = diagnose::linear_experiments};
+  static const Family family{
+      .name = "linear",
+      .operators = operators,
+      .sweep = {.models = swept_linear_models},
+      .nodes = {.data_shape = linear_data_shape, .parameter_shape = linear_parameter_shape},
+      .mutation = {.attributes = kLinearAttributes,
+                   .change = mutation::change_linear,
+                   .solve_tie = mutation::solve_linear_tie},
+      .relations = {.list = linear_relations, .take_apart = relations::take_linear_apart},
+      .shrinking = {.reductions = linear_reductions,
+                    .extents = shrink::linear_extents,
+                    .without_dimension = shrink::without_dimension,
+                    .parameter_index = shrink::parameter_of_wrong_element},
+      .bench = {.layer_sets = bench::linear_layer_sets},
+      .diagnosis = {.run = diagnose::run_linear,
+                    .defects = diagnose::linear_defects,
+                    .expressions = diagnose::linear_slots,
+                    .case_features = diagnose::linear_case_features,
+                    .place = diagnose::place_by_parameter},
+      .arithmetic = {.choices = diagnose::linear_choices, .experiments = diagnose::linear_experiments}};
   return family;
 }
 

@@ -22,7 +22,7 @@ struct Linear final : Parts {
 /// The parts of a subject; null for other families.
 [[nodiscard]] const Linear* linear_of(const RelationSubject& subject);
 
-/// Family::take_apart
+/// Family::relations.take_apart
 [[nodiscard]] std::unique_ptr<const Parts> take_linear_apart(const Case& test_case, const Lowered& lowered);
 
 [[nodiscard]] std::span<const FamilyRelation> parameter_relations();

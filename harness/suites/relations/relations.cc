@@ -29,8 +29,8 @@ void add(const FamilyRelation& own, const Family* family, std::vector<Relation>&
 std::vector<Relation> all_relations() {
   std::vector<Relation> all;
   for (const Family* family : families()) {
-    if (family->relations == nullptr) continue;
-    for (const FamilyRelation& own : family->relations()) add(own, family, all);
+    if (family->relations.list == nullptr) continue;
+    for (const FamilyRelation& own : family->relations.list()) add(own, family, all);
   }
   add(kRepeated, nullptr, all);
   std::stable_sort(all.begin(), all.end(), [](const Relation& a, const Relation& b) { return a.topic < b.topic; });
@@ -71,8 +71,8 @@ Result<RelationSubject> subject_of(const Case& test_case) {
   }
   if (elements_of(classification.lowered->output_shape()) == 0) return fail("case", "its output is empty");
   RelationSubject subject{&test_case, family_of(test_case), nullptr};
-  if (subject.family->take_apart != nullptr) {
-    subject.parts = subject.family->take_apart(test_case, *classification.lowered);
+  if (subject.family->relations.take_apart != nullptr) {
+    subject.parts = subject.family->relations.take_apart(test_case, *classification.lowered);
   }
   return subject;
 }

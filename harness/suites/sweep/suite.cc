@@ -15,13 +15,13 @@
 namespace qconform::sweep {
 namespace {
 
-using Models = std::span<const SweptModel> (*Family::*)();
+using Models = std::span<const SweptModel> (*SweepHooks::*)();
 
 std::vector<Plan> solved_plans(Models models, const std::string& name) {
   std::vector<Plan> list;
   for (const Family* family : families()) {
-    if (family->*models == nullptr) continue;
-    for (const SweptModel& swept : (family->*models)()) {
+    if (family->sweep.*models == nullptr) continue;
+    for (const SweptModel& swept : (family->sweep.*models)()) {
       SolvedArray solved = solved_array(swept.model());
       list.push_back({swept, std::move(solved.rows), std::move(solved.proof), name});
     }
@@ -32,12 +32,12 @@ std::vector<Plan> solved_plans(Models models, const std::string& name) {
 }  // namespace
 
 const std::vector<Plan>& plans() {
-  static const std::vector<Plan> all = solved_plans(&Family::swept_models, "sweep");
+  static const std::vector<Plan> all = solved_plans(&SweepHooks::models, "sweep");
   return all;
 }
 
 const std::vector<Plan>& unit_plans() {
-  static const std::vector<Plan> all = solved_plans(&Family::swept_units, "qdq");
+  static const std::vector<Plan> all = solved_plans(&SweepHooks::units, "qdq");
   return all;
 }
 

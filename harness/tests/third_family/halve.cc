@@ -111,22 +111,21 @@ ValueFacts halve_output_facts(const NodeInputs& inputs) {
 }  // namespace
 
 const Family& halving_family() {
-  static constexpr Family family{.name = "halving",
-                                 .operators = kHalve,
-                                 .draw_for = draw_halve_for,
-                                 .swept_models = swept_halve,
-                                 .output_facts = halve_output_facts,
-                                 .change = change_halve,
-                                 .solve_tie = solve_halve_tie,
-                                 .relations = halve_relations,
-                                 .without_dimension = halve_without_dimension,
-                                 .layer_sets = halve_layer_sets,
-                                 .run = diagnose::run_halve,
-                                 .defects = diagnose::halve_defects,
-                                 .case_features = diagnose::halve_case_features,
-                                 .place = diagnose::place_in_row,
-                                 .choices = diagnose::halve_choices,
-                                 .experiments = diagnose::halve_experiments};
+  static constexpr Family family{
+      .name = "halving",
+      .operators = kHalve,
+      .draws = {.draw_for = draw_halve_for},
+      .sweep = {.models = swept_halve},
+      .nodes = {.output_facts = halve_output_facts},
+      .mutation = {.change = change_halve, .solve_tie = solve_halve_tie},
+      .relations = {.list = halve_relations},
+      .shrinking = {.without_dimension = halve_without_dimension},
+      .bench = {.layer_sets = halve_layer_sets},
+      .diagnosis = {.run = diagnose::run_halve,
+                    .defects = diagnose::halve_defects,
+                    .case_features = diagnose::halve_case_features,
+                    .place = diagnose::place_in_row},
+      .arithmetic = {.choices = diagnose::halve_choices, .experiments = diagnose::halve_experiments}};
   return family;
 }
 
