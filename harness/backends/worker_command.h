@@ -11,9 +11,9 @@
 #include "harness/backends/sandbox/sandbox.h"
 #include "harness/base/error.h"
 
-// Other processors by qemu's user-mode emulators: which model runs how.
-
 namespace qconform::backend {
+
+// Other processors by qemu's user-mode emulators: which model runs how.
 
 /// How much longer an emulated worker may take for a case, and to open its backend.
 inline constexpr double kEmulationSlowdown = 30;

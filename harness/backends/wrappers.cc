@@ -15,9 +15,9 @@
 #include "harness/backends/specification.h"
 #include "harness/core/backend.h"
 
-// Backends around another one: under an alias, with siblings, for valid nodes alone.
-
 namespace qconform::backend {
+
+// Backends around another one: under an alias, with siblings, for valid nodes alone.
 
 /// Does what the inner backend does; what derives from it changes a part of that.
 class Forwarding : public Backend {

@@ -23,9 +23,9 @@
 
 #include "harness/base/error.h"
 
-// Pipes with owners, and messages through them.
-
 namespace qconform {
+
+// Pipes with owners, and messages through them.
 
 class Descriptor {
  public:

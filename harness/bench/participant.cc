@@ -22,9 +22,9 @@
 #include "harness/bench/result.h"
 #include "harness/core/backend.h"
 
-// The inside of a participant's process: any backend as something to be timed.
-
 namespace qconform::bench {
+
+// The inside of a participant's process: any backend as something to be timed.
 
 /// A child's answer once it has made ready.
 struct Readiness {

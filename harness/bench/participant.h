@@ -23,9 +23,9 @@
 #include "harness/base/process.h"
 #include "harness/core/backend.h"
 
-// Chooses the processors that a process runs on, and pins it to them.
-
 namespace qconform::bench {
+
+// Chooses the processors that a process runs on, and pins it to them.
 
 /// `threads` processors of those that this process may use, the last ones: the first serve more interrupts.
 /// Errors: fewer than that.

@@ -13,9 +13,9 @@
 #include "harness/model/layers.h"
 #include "harness/report/report.h"
 
-// Statistics of repeated measurements, and how far they can be trusted.
-
 namespace qconform::bench {
+
+// Statistics of repeated measurements, and how far they can be trusted.
 
 /// Value below which the share `q` of the samples lies, interpolated linearly; q in [0, 1]. 0 of no samples.
 [[nodiscard]] double quantile(std::vector<double> samples, double q);

@@ -21,10 +21,10 @@
 #include "harness/report/campaign_result.h"
 #include "harness/report/report.h"
 
+namespace qconform::campaign {
+
 // The timeline of a campaign's findings over its blocks, in their order. Merging timelines is associative and
 // commutative but for seconds, and the result depends on the blocks alone: not on who ran them, or when.
-
-namespace qconform::campaign {
 
 /// Most groups of a timeline. Each holds neighbouring blocks; all have the smallest width at which this many groups
 /// hold every block. A wider part makes the whole as wide.

@@ -20,10 +20,10 @@
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/temporary_folder.h"
 
-// How a campaign went, and the cases that it lists: functions of its blocks, whatever order and parts they come in.
-
 namespace qconform::campaign {
 namespace {
+
+// How a campaign went, and the cases that it lists: functions of its blocks, whatever order and parts they come in.
 
 using Numbers = std::vector<std::uint64_t>;
 

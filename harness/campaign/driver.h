@@ -22,10 +22,10 @@
 #include "harness/campaign/journal.h"
 #include "harness/report/campaign_result.h"
 
+namespace qconform::campaign {
+
 // The processes that run a campaign's blocks, each with backends of its own: what a library does to its process
 // stays there, and memory that it leaks goes with it.
-
-namespace qconform::campaign {
 
 using OpenBackends = std::function<Result<std::vector<std::unique_ptr<Backend>>>()>;
 

@@ -11,9 +11,9 @@
 #include "harness/cli/command.h"
 #include "harness/core/version.h"
 
-// The commands as data. Manual pages and shell completion are made from it, so that every option is listed once.
-
 namespace qconform::cli {
+
+// The commands as data. Manual pages and shell completion are made from it, so that every option is listed once.
 
 struct OptionModel {
   std::vector<std::string> names;  ///< "-o", "--out"; of a positional only "REPORT"

@@ -29,9 +29,9 @@
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/covering_array.h"
 
-// A diagnoser that says on the progress line which failure is being explained: that takes longer than many cases.
-
 namespace qconform::cli {
+
+// A diagnoser that says on the progress line which failure is being explained: that takes longer than many cases.
 
 class ShownDiagnosis final : public Diagnoser {
  public:

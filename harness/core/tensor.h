@@ -15,9 +15,9 @@
 #include "harness/base/error.h"
 #include "reference/numerics/element.h"
 
-// Names and sets of element types.
-
 namespace qconform {
+
+// Names and sets of element types.
 
 /// Whether qconform can hold tensors of this type.
 [[nodiscard]] inline bool is_known(ElementType type) {

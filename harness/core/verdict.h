@@ -16,9 +16,9 @@
 #include "harness/core/tensor.h"
 #include "reference/numerics/admissible.h"
 
-// Outcomes: how a backend answered a case.
-
 namespace qconform {
+
+// Outcomes: how a backend answered a case.
 
 namespace outcome {
 

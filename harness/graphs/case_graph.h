@@ -15,9 +15,9 @@
 #include "reference/graph/program.h"
 #include "reference/graph/sets.h"
 
-// How the names of a case's values must fit together, so that its nodes can be computed one after the other.
-
 namespace qconform {
+
+// How the names of a case's values must fit together, so that its nodes can be computed one after the other.
 
 /// Checks the names of a case. A case of one node has none. In a case of several nodes, every tensor of the case and
 /// every output of a node has a name of its own, which does not begin with "qconform."; a node reads tensors of the

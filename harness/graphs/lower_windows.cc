@@ -11,9 +11,9 @@
 #include "harness/graphs/node_lowering.h"
 #include "reference/convolution/geometry.h"
 
-// The attributes of windows, which convolutions and pools share.
-
 namespace qconform::lowering {
+
+// The attributes of windows, which convolutions and pools share.
 
 /// As the node states them.
 [[nodiscard]] reference::ConvolutionAttributes window_attributes(const NodeLowering& node);

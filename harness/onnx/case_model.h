@@ -18,9 +18,9 @@
 #include "harness/core/case.h"
 #include "harness/onnx/protobuf.h"
 
-// Nodes of an ONNX graph to and from the parts of a Case.
-
 namespace onnx {
+
+// Nodes of an ONNX graph to and from the parts of a Case.
 
 class AttributeProto;
 class GraphProto;

@@ -16,9 +16,9 @@
 #include "harness/model/sweep/model.h"
 #include "harness/suites/sweep/suite.h"
 
-// Draws cases that lie inside what a backend takes.
-
 namespace qconform {
+
+// Draws cases that lie inside what a backend takes.
 
 class Inside {
  public:

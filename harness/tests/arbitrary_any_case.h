@@ -25,9 +25,9 @@
 #include "harness/core/tensor.h"
 #include "harness/core/verdict.h"
 
-// How RapidCheck prints a counterexample that is a tensor or a case.
-
 namespace qconform {
+
+// How RapidCheck prints a counterexample that is a tensor or a case.
 
 inline void showValue(const Tensor& tensor, std::ostream& out) {
   out << name_of(tensor.type) << shape_text(tensor.shape) << " ";

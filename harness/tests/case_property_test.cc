@@ -22,10 +22,10 @@
 #include "reference/kernels/kernels.h"
 #include "reference/oracle/definitions.h"
 
-// Properties that are false by design: what RapidCheck would report must be a small valid case.
-
 namespace qconform {
 namespace {
+
+// Properties that are false by design: what RapidCheck would report must be a small valid case.
 
 struct Counterexample {
   Case first;

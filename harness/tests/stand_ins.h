@@ -21,9 +21,9 @@
 #include "harness/engine/run_suites.h"
 #include "harness/model/case_builder.h"
 
-// A backend that has nothing: what was not run must never count as passed.
-
 namespace qconform::testing {
+
+// A backend that has nothing: what was not run must never count as passed.
 
 /// Refuses every case with the reason "nothing is implemented".
 class RefusingBackend final : public Backend {

@@ -13,9 +13,9 @@
 #include "reference/graph/program.h"
 #include "reference/graph/sets.h"
 
-// The evaluation of sets keeps the interval of each exact value, the roundings behind it, and bounds that grow.
-
 namespace qconform::reference::graph {
+
+// The evaluation of sets keeps the interval of each exact value, the roundings behind it, and bounds that grow.
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

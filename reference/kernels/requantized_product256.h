@@ -8,10 +8,10 @@
 #include "reference/kernels/panel_product.h"
 #include "reference/kernels/vectors_x86.h"
 
-// Requantization of four vectors of eight sums.
-
 namespace qconform::reference {
 namespace {
+
+// Requantization of four vectors of eight sums.
 
 constexpr int kLanes = 8;
 

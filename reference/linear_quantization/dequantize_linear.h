@@ -11,11 +11,11 @@
 #include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/element.h"
 
+namespace qconform::reference {
+
 // DequantizeLinear: y = (x - x_zero_point) * x_scale, at every version from 10 to 25.
 //
 // The versions differ in the types they take, and in what they say of the product's precision.
-
-namespace qconform::reference {
 
 /// Everything but the data of x.
 struct DequantizeLinear {

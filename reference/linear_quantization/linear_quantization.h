@@ -14,9 +14,9 @@
 #include "reference/numerics/element.h"
 #include "reference/numerics/floats.h"
 
-// The scale and zero point of each element, for QuantizeLinear and DequantizeLinear (rule D7).
-
 namespace qconform::reference {
+
+// The scale and zero point of each element, for QuantizeLinear and DequantizeLinear (rule D7).
 
 /// The tensor seen as [outer, channels, inner] in row-major order.
 ///

@@ -12,11 +12,11 @@
 #include "reference/numerics/element.h"
 #include "reference/numerics/floats.h"
 
+namespace qconform::reference {
+
 // QuantizeLinear: y = clamp(rne(x / y_scale) + y_zero_point), at every version from 10 to 25.
 //
 // The versions differ in the types they take, and in what they say of the division's precision.
-
-namespace qconform::reference {
 
 /// Everything but the data of x. Scales are finite and not zero.
 struct QuantizeLinear {

@@ -77,9 +77,9 @@
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
 
-// A set of integers that are all right answers for one output element.
-
 namespace qconform::reference {
+
+// A set of integers that are all right answers for one output element.
 
 /// A union of closed integer intervals, never empty. One interval in nearly every case; two where a
 /// sum overflows 32 bits (rule C17); more only where extreme scales leave a list of isolated values.

@@ -15,9 +15,9 @@
 #include "reference/numerics/element.h"
 #include "reference/numerics/integers.h"
 
-// A finite float32 as the integers it is made of, and exact products of scales.
-
 namespace qconform::reference {
+
+// A finite float32 as the integers it is made of, and exact products of scales.
 
 /// value = (negative ? -1 : 1) * mantissa * 2^exponent, exactly. mantissa < 2^24; subnormals and
 /// zero included (zero has mantissa 0).

@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
+namespace qconform::reference::oracle {
+
 // Rounding by definition, on rationals of unlimited size. Tests only.
 //
 // Written from the definitions and not from the reference: nothing of reference/numerics is used.
-
-namespace qconform::reference::oracle {
 
 /// The value of a finite float, exactly.
 [[nodiscard]] mpq_class exact(double value);

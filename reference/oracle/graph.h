@@ -10,9 +10,9 @@
 
 #include "reference/graph/program.h"
 
-// Real numbers in FLINT's ball arithmetic: a midpoint, and a radius that holds every error made on the way.
-
 namespace qconform::oracle {
+
+// Real numbers in FLINT's ball arithmetic: a midpoint, and a radius that holds every error made on the way.
 
 /// Contains the number that it stands for. What has at most kPrecision bits is exact: its radius is 0.
 class Ball {

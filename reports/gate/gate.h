@@ -16,9 +16,9 @@
 #include "harness/report/report.h"
 #include "reports/render/terminal.h"
 
-// A change between two reports: for the worse, for the better, or neither.
-
 namespace qconform::gate {
+
+// A change between two reports: for the worse, for the better, or neither.
 
 enum class Effect : std::uint8_t {
   worse,  ///< makes the gate fail

@@ -11,9 +11,9 @@
 #include "harness/engine/cover.h"
 #include "harness/report/report.h"
 
-// A run in tables for the terminal: backends by operator, a run in a few lines, reasons in few words.
-
 namespace qconform::report {
+
+// A run in tables for the terminal: backends by operator, a run in a few lines, reasons in few words.
 
 class Painter {
  public:

@@ -16,9 +16,9 @@
 #include "harness/core/backend.h"
 #include "harness/core/verdict.h"
 
-// Cases and outcomes as bytes, between qconform and its workers on the same machine.
-
 namespace qconform {
+
+// Cases and outcomes as bytes, between qconform and its workers on the same machine.
 
 /// The first message of a worker: which backend it has, or why it has none.
 struct Hello {

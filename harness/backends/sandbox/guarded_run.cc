@@ -16,9 +16,9 @@
 #include "harness/backends/sandbox/guarded_memory.h"
 #include "harness/base/bytes.h"
 
-// How the floating-point unit rounds and flushes.
-
 namespace qconform {
+
+// How the floating-point unit rounds and flushes.
 
 /// The control bits of MXCSR, with the control word of x87 above them, or of FPCR, of this thread, without the flags
 /// that calculations raise; 0 on

@@ -13,9 +13,9 @@
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
 
-// Makes another node with the types and shapes of a given one.
-
 namespace qconform {
+
+// Makes another node with the types and shapes of a given one.
 
 /// Makes `neighbour` the same node as `test_case` with other values: floats of 16 and 32 bits and float8e8m0 are halved
 /// where they are normal numbers, integers of up to 8 bits have every second bit inverted, larger ones those of their

@@ -13,9 +13,9 @@
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
 
-// The place in the code where a signal ended a backend.
-
 namespace qconform {
+
+// The place in the code where a signal ended a backend.
 
 /// For a signal's handler: writes where the innermost function lay that belongs to no library of the system, as
 /// "libdnnl.so.2: _ZN4dnnl..." with a symbol, "libdnnl.so.2+0x1234" without one, or "generated code"; ends it with a

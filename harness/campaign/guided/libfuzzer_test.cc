@@ -9,10 +9,10 @@
 #include "harness/suites/drawn.h"
 #include "harness/tests/temporary_folder.h"
 
-// Reading libFuzzer's logs, and those of processes that sanitizers ended.
-
 namespace qconform::guided {
 namespace {
+
+// Reading libFuzzer's logs, and those of processes that sanitizers ended.
 
 TEST(ForkLine, HasRunsAndCoverage) {
   const auto line =

@@ -18,9 +18,9 @@
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
 
-// The causes of one backend's failures on one operator: which defects reproduce which of them.
-
 namespace qconform::diagnose {
+
+// The causes of one backend's failures on one operator: which defects reproduce which of them.
 
 /// Failures that belong together.
 struct Failures {

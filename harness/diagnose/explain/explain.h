@@ -17,10 +17,10 @@
 #include "harness/engine/shrink/shrink.h"
 #include "harness/model/defects/diagnosed_case.h"
 
+namespace qconform::diagnose {
+
 // The answer of explain(): the places in which a backend is wrong, which defects it has, how sure that is, and when
 // they show.
-
-namespace qconform::diagnose {
 
 /// The narrowest of a list of regions of the output that holds every wrong element.
 struct Pattern {

@@ -15,9 +15,9 @@
 #include "harness/diagnose/explain/probes.h"
 #include "harness/model/defects/expression.h"
 
-// The expressions of a slot, smallest first, each that computes something new.
-
 namespace qconform::diagnose {
+
+// The expressions of a slot, smallest first, each that computes something new.
 
 /// The inputs of an expression at one call: a value for each of the slot's variables.
 struct Row {

@@ -22,10 +22,10 @@
 #include "harness/model/reductions/reductions.h"
 #include "harness/report/report.h"
 
+namespace qconform::shrink {
+
 // The properties that a shrunk case must share with the original case to count as the same failure, and the measure
 // that shrinking makes smaller.
-
-namespace qconform::shrink {
 
 /// The semantics of a case, as far as shrinking must keep them.
 struct Requirement {

@@ -18,9 +18,9 @@
 #include "reference/contract/remark.h"
 #include "reference/convolution/geometry.h"
 
-// The ten tensors of the operator, in the order of its members, with what each may be.
-
 namespace qconform::directml {
+
+// The ten tensors of the operator, in the order of its members, with what each may be.
 
 enum class TensorRole : std::size_t {
   input,

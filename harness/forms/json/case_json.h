@@ -16,11 +16,11 @@
 #include "harness/core/tensor.h"
 #include "harness/forms/json/json_text.h"
 
+namespace qconform {
+
 // Tensors and their elements as JSON. An element: integers and bool as integers, float and double as numbers
 // ("nan", "inf", "-inf" and, for any other NaN, the bit pattern "0x7fc00001" as strings), every
 // other type as its bit pattern ("0x3c00"). Internal to the harness.
-
-namespace qconform {
 
 /// The element whose stored bits these are. `type` is known and has at most 64 bits.
 [[nodiscard]] Json element_json(ElementType type, std::uint64_t bits);

@@ -23,12 +23,12 @@
 #include "reference/numerics/integers.h"
 #include "reference/numerics/requantize.h"
 
+namespace qconform::diagnose {
+
 // The reference as a pipeline of named stages, of which a defect model replaces some.
 //
 // A family of operators states its stages in its own folder (pipeline.h); those of `stage` below end the pipeline of
 // every operator that quantizes (Operator::quantizes).
-
-namespace qconform::diagnose {
 
 using reference::IntegerRange;
 using reference::Quotient;

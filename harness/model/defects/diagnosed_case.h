@@ -20,12 +20,12 @@
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
 
+namespace qconform::diagnose {
+
 // A case on the reference's pipeline, with or without defects.
 //
 //   const auto modelled = ModelledCase::prepare(test_case);
 //   for (const Defect& defect : defects()) modelled->run(defect);
-
-namespace qconform::diagnose {
 
 /// A case, parsed once and then run on any number of models. The case must outlive it. Thread-safe.
 class ModelledCase {

@@ -14,10 +14,10 @@
 #include "harness/core/verdict.h"
 #include "harness/model/operator.h"
 
+namespace qconform {
+
 // Compares an output with the right answers, element by element, and reduces messages of refusals to what they say of
 // any case.
-
-namespace qconform {
 
 struct Comparison {
   std::uint64_t wrong = 0;

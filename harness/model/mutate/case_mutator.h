@@ -13,9 +13,9 @@
 #include "harness/model/draws/draws.h"
 #include "harness/model/operator.h"
 
-// Changes to the values, types and shapes of tensors, for mutants of cases.
-
 namespace qconform {
+
+// Changes to the values, types and shapes of tensors, for mutants of cases.
 
 /// Stores the value of a numeric type that is nearest to `value`: saturated, ties to even; 0 for NaN
 /// in an integer.

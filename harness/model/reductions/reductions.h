@@ -12,9 +12,9 @@
 #include "harness/core/case.h"
 #include "harness/core/tensor.h"
 
-// Small changes to cases: elements of tensors of any type, attributes, extents, and the inputs that have a role.
-
 namespace qconform::shrink {
+
+// Small changes to cases: elements of tensors of any type, attributes, extents, and the inputs that have a role.
 
 /// The tensor with only the positions `keep` of `axis` (below its rank), in that order.
 [[nodiscard]] Tensor with_positions(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t> keep);

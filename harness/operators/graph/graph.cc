@@ -19,10 +19,10 @@
 #include "harness/operators/graph/sweep_units.h"
 #include "harness/operators/linear/linear.h"
 
-// QuantizeLinear and DequantizeLinear: as the single operators read them.
-
 namespace qconform::lowering {
 namespace {
+
+// QuantizeLinear and DequantizeLinear: as the single operators read them.
 
 using namespace reference::graph;
 

@@ -10,9 +10,9 @@
 #include "harness/model/sweep/model.h"
 #include "harness/operators/graph/unit.h"
 
-// A unit read back from its case.
-
 namespace qconform::unit {
+
+// A unit read back from its case.
 
 /// Reads a case as build() makes it.
 class UnitView {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-// Memory that begins at a cache line.
-
 namespace qconform::reference {
+
+// Memory that begins at a cache line.
 
 /// Uninitialized bytes, aligned to 64.
 class AlignedMemory {

@@ -12,9 +12,9 @@
 #include "reference/kernels/drivers/lowering.h"
 #include "reference/kernels/micro_kernels.h"
 
-// Transposition of small blocks, in vectors that every processor of an architecture has.
-
 namespace qconform::reference {
+
+// Transposition of small blocks, in vectors that every processor of an architecture has.
 
 /// Sixteen bytes in a register.
 using ByteVector = std::uint8_t __attribute__((vector_size(16)));

@@ -12,9 +12,9 @@
 #include "harness/core/backend.h"
 #include "harness/graphs/case_graph.h"
 
-// A quantized unit of a graph as XNNPACK sees one: an operator on quantized tensors.
-
 namespace qconform::libraries::xnn {
+
+// A quantized unit of a graph as XNNPACK sees one: an operator on quantized tensors.
 
 struct QuantizedUnit {
   struct Operand {
