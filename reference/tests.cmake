@@ -36,24 +36,21 @@ qconform_reference_test(requantize_test property numerics/requantize_test.cc COS
 qconform_reference_test(geometry_test unit convolution/geometry_test.cc)
 qconform_reference_test(convolution_test property
   convolution/convolution_test.cc)
-qconform_reference_test(round_test property numerics/round_test.cc)
 qconform_reference_test(graph_sets_test property graph/sets_test.cc COST 3)
 qconform_reference_test(interpreter_test unit graph/interpreter_test.cc)
 qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   linear_quantization/linear_quantization_test.cc
   tests/quantize_sweep.cc tests/small_float.cc)
-qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc COST 4 NATIVE "EqualsGmp" "RoundsQuotients")
+qconform_reference_test(integers_test property numerics/integers_test.cc COST 4 NATIVE "EqualsGmp" "RoundsQuotients")
 qconform_reference_test(admissible_test property
   numerics/admissible_test.cc numerics/admissible_models_test.cc numerics/admissible_set_test.cc
   numerics/float_expressions_test.cc tests/admissible.cc)
-qconform_reference_test(admissible_sweep_test sweep
-  numerics/admissible_sweep_test.cc tests/admissible.cc COST 15)
+qconform_reference_test(numerics_sweep_test sweep
+  numerics/sweep_test.cc tests/admissible.cc tests/small_float.cc COST 15)
 qconform_reference_test(small_float_test property
   numerics/small_float_test.cc tests/small_float.cc
   NATIVE "EveryPattern" "NeighboursOfEvery")
-qconform_reference_test(small_float_sweep_test sweep
-  numerics/small_float_sweep_test.cc tests/small_float.cc COST 5)
 qconform_reference_test(linear_quantization_admissible_test property
   linear_quantization/quantize_linear_admissible_test.cc linear_quantization/dequantize_linear_admissible_test.cc
   tests/small_float.cc)

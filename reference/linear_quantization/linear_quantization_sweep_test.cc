@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Scales, QuantizeLinearSweepLong, ::testing::ValuesIn(kS
                          [](const auto& parameter) { return "Scale" + std::to_string(parameter.index); });
 
 // Float outputs take the reference ten times as long: every step of the output, and one of 512 chunks
-// between them. small_float_sweep_test.cc sends every float32 through the conversion itself.
+// between them. sweep_test.cc sends every float32 through the conversion itself.
 class FloatSweepLong : public ::testing::TestWithParam<ElementType> {};
 
 TEST_P(FloatSweepLong, StepsLieWhereTheDefinitionHasThem) {

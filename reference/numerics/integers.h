@@ -3,7 +3,7 @@
 // Unsigned integers wider than a machine word, for exact requantization and its intervals.
 //
 // WideUnsigned<n> has n 32-bit limbs and is plain C++. uint128 is the compiler's own type where it
-// has one, and WideUnsigned<4> elsewhere; both behave alike (wide_integer_test.cc).
+// has one, and WideUnsigned<4> elsewhere; both behave alike (integers_test.cc).
 #pragma once
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 //
 // Between two neighbouring midpoints of a format's numbers one answer holds: the oracle computes it
 // for both ends of such a run, and every value within is held to it.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,10 +12,21 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/floats.h"
+#include "reference/tests/admissible.h"
 #include "reference/tests/small_float.h"
+
+// The randomized checks of the admissible sets at full length.
 
 namespace qconform::reference {
 namespace {
+
+TEST(AdmissibleLong, FloatExpressionsAreInsideF5OnTwentyMillionElements) {
+  check_float_expressions(testing::scaled(20'000'000));
+}
+
+TEST(AdmissibleLong, QuickDecisionsAreExactOnTenMillionElements) {
+  check_quick_decisions(testing::scaled(10'000'000));
+}
 
 using oracle::FormatFacts;
 using oracle::NumberLine;
