@@ -22,12 +22,12 @@
 namespace qconform::backend {
 namespace {
 
-using reference::graph::Arithmetic;
+using reference::graph::InterpreterArithmetic;
 using reference::graph::SumOrder;
 
 class InterpreterBackend final : public Backend {
  public:
-  InterpreterBackend(const Arithmetic& arithmetic, std::string name)
+  InterpreterBackend(const InterpreterArithmetic& arithmetic, std::string name)
       : arithmetic_(arithmetic), info_{std::move(name), kVersion, "in-tree", true} {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
@@ -41,7 +41,7 @@ class InterpreterBackend final : public Backend {
   }
 
  private:
-  Arithmetic arithmetic_;
+  InterpreterArithmetic arithmetic_;
   BackendInfo info_;
 };
 
@@ -53,8 +53,8 @@ Result<SumOrder> order_named(std::string_view name) {
   return fail("--backend", "order: expected forward, backward, pairwise or blocked, got " + std::string(name));
 }
 
-Result<Arithmetic> arithmetic_of(const Specification& what) {
-  Arithmetic arithmetic;
+Result<InterpreterArithmetic> arithmetic_of(const Specification& what) {
+  InterpreterArithmetic arithmetic;
   for (const auto& [key, value] : what.settings) {
     if (key == "order") {
       QCONFORM_ASSIGN(arithmetic.order, order_named(value));
@@ -120,7 +120,7 @@ std::variant<GraphProgram, outcome::Unsupported, outcome::Rejected> interpretabl
   return std::move(*graph);
 }
 
-InterpretedGraph::InterpretedGraph(GraphProgram graph, const reference::graph::Arithmetic& arithmetic,
+InterpretedGraph::InterpretedGraph(GraphProgram graph, const reference::graph::InterpreterArithmetic& arithmetic,
                                    std::vector<reference::graph::StepResult> instead)
     : graph_(std::move(graph)), arithmetic_(arithmetic), instead_(std::move(instead)) {}
 
@@ -214,7 +214,8 @@ class FusedBackend final : public Backend {
     std::vector<StepResult> instead(graph.program.steps.size());
     for (const FusedUnit& unit : units) instead[unit.quantize] = result_of(graph.program, unit, kernels_);
     if (!units.empty()) leave_out_unneeded(graph.program, instead, units);
-    return std::make_unique<InterpretedGraph>(std::move(graph), reference::graph::Arithmetic{}, std::move(instead));
+    return std::make_unique<InterpretedGraph>(std::move(graph), reference::graph::InterpreterArithmetic{},
+                                              std::move(instead));
   }
 
   [[nodiscard]] std::optional<CaseGraph> rewritten(const Case& test_case) override;
@@ -302,9 +303,9 @@ class GraphText final : public PreparedCase {
   std::size_t outputs_;  // how many outputs the case has: each is asked for
 };
 
-class Told final : public Backend {
+class RewritingTold final : public Backend {
  public:
-  explicit Told(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
+  explicit RewritingTold(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
   [[nodiscard]] const BackendInfo& info() const override { return inner_->info(); }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     const auto graph = inner_->rewritten(test_case);
@@ -316,9 +317,9 @@ class Told final : public Backend {
   std::unique_ptr<Backend> inner_;
 };
 
-class Asked final : public Backend {
+class RewritingAsked final : public Backend {
  public:
-  explicit Asked(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
+  explicit RewritingAsked(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
   [[nodiscard]] const BackendInfo& info() const override { return inner_->info(); }
   [[nodiscard]] Preparation prepare(const Case& /*test_case*/) override {
     return outcome::Unsupported{"it only shows what it would compute"};
@@ -342,11 +343,11 @@ class Asked final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> rewriting_told(std::unique_ptr<Backend> inner) {
-  return std::make_unique<Told>(std::move(inner));
+  return std::make_unique<RewritingTold>(std::move(inner));
 }
 
 std::unique_ptr<Backend> rewriting_asked(std::unique_ptr<Backend> inner) {
-  return std::make_unique<Asked>(std::move(inner));
+  return std::make_unique<RewritingAsked>(std::move(inner));
 }
 
 }  // namespace qconform::backend

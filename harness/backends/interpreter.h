@@ -20,14 +20,14 @@ namespace qconform::backend {
 class InterpretedGraph final : public PreparedCase {
  public:
   /// `instead`: as interpret() takes it, empty or an entry for each step.
-  InterpretedGraph(GraphProgram graph, const reference::graph::Arithmetic& arithmetic,
+  InterpretedGraph(GraphProgram graph, const reference::graph::InterpreterArithmetic& arithmetic,
                    std::vector<reference::graph::StepResult> instead);
 
   void run(OutputSink& sink) override;
 
  private:
   GraphProgram graph_;
-  reference::graph::Arithmetic arithmetic_;
+  reference::graph::InterpreterArithmetic arithmetic_;
   std::vector<reference::graph::StepResult> instead_;
 };
 

@@ -255,24 +255,24 @@ int exit_code_of_refusal(const Expected& expected) {
 }
 
 // The libraries that have programs, one for each NAME_issue.cc.
-#define QCONFORM_ISSUE_PROGRAM(name) [[nodiscard]] Result<IssueProgram> name##_program(const FailingCase& failing);
+#define QCONFORM_ISSUE_PROGRAM(name) [[nodiscard]] Result<IssueProgram> name##_program(const IssueCase& failing);
 #include <issue_programs.inc>
 #undef QCONFORM_ISSUE_PROGRAM
 
 Result<IssueProgram> program_for(const Expected& expected, const backend::Specification& what,
                                  const BackendInfo& info) {
-  struct Library {
+  struct ProgramLibrary {
     std::string_view name;
-    Result<IssueProgram> (*program)(const FailingCase& failing);
+    Result<IssueProgram> (*program)(const IssueCase& failing);
   };
-#define QCONFORM_ISSUE_PROGRAM(name) Library{#name, name##_program},
+#define QCONFORM_ISSUE_PROGRAM(name) ProgramLibrary{#name, name##_program},
   static constexpr std::array kLibraries{
 #include <issue_programs.inc>
   };
 #undef QCONFORM_ISSUE_PROGRAM
   if (!expected.test_case->is_one_node()) return fail("--issue", "a program has one node, the case has several");
   std::vector<std::string_view> names;
-  for (const Library& library : kLibraries) {
+  for (const ProgramLibrary& library : kLibraries) {
     if (what.kind == backend::Specification::Kind::named && library.name == what.name)
       return library.program({expected, what, info.version});
     names.push_back(library.name);

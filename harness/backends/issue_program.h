@@ -21,7 +21,7 @@ struct IssueProgram {
 };
 
 /// A failing case of one node, on a backend whose library writes programs.
-struct FailingCase {
+struct IssueCase {
   const Expected& expected;            ///< it has a case
   const backend::Specification& what;  ///< the backend, as it was asked for
   std::string version;                 ///< the library's, "2.6.3"
@@ -29,7 +29,7 @@ struct FailingCase {
 
 /// Writes the program that makes the same calls, with the same values, as the backend of that name. `expected` has a
 /// case. Errors name "--issue": there is no program for some libraries, or some forms of them. A library that has
-/// programs writes them in harness/backends/libraries/NAME/NAME_issue.cc, by a function `NAME_program(FailingCase)`.
+/// programs writes them in harness/backends/libraries/NAME/NAME_issue.cc, by a function `NAME_program(IssueCase)`.
 [[nodiscard]] Result<IssueProgram> program_for(const Expected& expected, const backend::Specification& what,
                                                const BackendInfo& info);
 

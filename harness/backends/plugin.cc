@@ -244,13 +244,13 @@ struct OpenPlugin {
   void* state = nullptr;
 };
 
-class PreparedGraph final : public PreparedCase {
+class PreparedPluginGraph final : public PreparedCase {
  public:
-  PreparedGraph(const OpenPlugin& plugin, std::unique_ptr<PluginGraph> graph, const qc_prepared& prepared)
+  PreparedPluginGraph(const OpenPlugin& plugin, std::unique_ptr<PluginGraph> graph, const qc_prepared& prepared)
       : plugin_(plugin), graph_(std::move(graph)), prepared_(prepared) {
     if (prepared_.scratch_alignment == 0) prepared_.scratch_alignment = 1;
   }
-  ~PreparedGraph() override {
+  ~PreparedPluginGraph() override {
     if (plugin_.functions.release != nullptr) plugin_.functions.release(plugin_.state, prepared_.node);
   }
 
@@ -327,7 +327,7 @@ class SteadyMemory final : public OutputSink {
 // Turning y round is no part of the run.
 class RepeatedGraph final : public RepeatedRun {
  public:
-  RepeatedGraph(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PreparedGraph> prepared)
+  RepeatedGraph(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PreparedPluginGraph> prepared)
       : inputs_(std::move(inputs)), prepared_(std::move(prepared)) {}
 
   void run() override {
@@ -344,7 +344,7 @@ class RepeatedGraph final : public RepeatedRun {
 
  private:
   std::unique_ptr<PlainInputs> inputs_;
-  std::unique_ptr<PreparedGraph> prepared_;
+  std::unique_ptr<PreparedPluginGraph> prepared_;
   SteadyMemory memory_;
   std::vector<TurnedOutput> turned_;
   bool is_turned_back_ = false;
@@ -369,13 +369,13 @@ class Plugin final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
-    return prepare_as<Preparation>(test_case, inputs, [](std::unique_ptr<PreparedGraph> graph) { return graph; });
+    return prepare_as<Preparation>(test_case, inputs, [](std::unique_ptr<PreparedPluginGraph> graph) { return graph; });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& /*wanted*/) override {
     if (test_case.output_count() != 1) return std::nullopt;
     auto inputs = std::make_unique<PlainInputs>(test_case);
-    return prepare_as<RepeatedPreparation>(test_case, *inputs, [&](std::unique_ptr<PreparedGraph> graph) {
+    return prepare_as<RepeatedPreparation>(test_case, *inputs, [&](std::unique_ptr<PreparedPluginGraph> graph) {
       return std::make_unique<RepeatedGraph>(std::move(inputs), std::move(graph));
     });
   }
@@ -407,7 +407,7 @@ class Plugin final : public Backend {
       const int status = functions.prepare(plugin_.state, graph->get(), &prepared, &room);
       if (auto refusal = refusal_of(status, why)) return refused(std::move(*refusal));
     }
-    return make(std::make_unique<PreparedGraph>(plugin_, std::move(graph), prepared));
+    return make(std::make_unique<PreparedPluginGraph>(plugin_, std::move(graph), prepared));
   }
 
   OpenPlugin plugin_;

@@ -37,9 +37,9 @@ Outcome outcome_of_end(int status) {
   return outcome::Exited{WEXITSTATUS(status)};
 }
 
-class Remote final : public PreparedCase {
+class ProcessPreparedCase final : public PreparedCase {
  public:
-  Remote(Worker& worker, const Case& test_case) : worker_(worker), test_case_(test_case) {}
+  ProcessPreparedCase(Worker& worker, const Case& test_case) : worker_(worker), test_case_(test_case) {}
   void run(OutputSink& sink) override {
     worker_.start(test_case_);
     Outcome outcome = worker_.finish();
@@ -85,7 +85,7 @@ Outcome ProcessBackend::finish() {
 }
 
 Preparation ProcessBackend::prepare(const Case& test_case) {
-  return std::make_unique<Remote>(*this, test_case);
+  return std::make_unique<ProcessPreparedCase>(*this, test_case);
 }
 
 Outcome ProcessBackend::broken(const std::string& how) {

@@ -185,14 +185,15 @@ class List {
   void add_extents() {
     const Tensor one = scalar(ElementType::float32, 1);
     const Tensor zero = scalar(ElementType::uint8, 0);
-    struct Extent {
+    struct ExtentSubject {
       const char* subject;
       bool (*concerns)(const Case&);
       Shape shape;
       std::vector<float> values;
     };
     for (const auto& [subject, concerns, shape, values] :
-         {Extent{"scalars", feeds_scalar, {}, {2}}, Extent{"tensors without elements", feeds_nothing, {0, 3}, {}}}) {
+         {ExtentSubject{"scalars", feeds_scalar, {}, {2}},
+          ExtentSubject{"tensors without elements", feeds_nothing, {0, 3}, {}}}) {
       const Tensor real = floats(shape, values);
       const Tensor code = codes(ElementType::uint8, shape, values);
       add(subject, concerns, one_node("DequantizeLinear", 13, {code, one, zero}), {real});

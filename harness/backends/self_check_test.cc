@@ -46,15 +46,15 @@ TEST(SelfCheck, ChangesNothingOfWhatPasses) {
   EXPECT_EQ(self_checked(std::move(backend)).get(), before);
 }
 
-struct Planted {
+struct SubjectFault {
   const char* fault;
   std::vector<std::string> not_offered;  // how each entry begins
 };
-void PrintTo(const Planted& planted, std::ostream* out) {
+void PrintTo(const SubjectFault& planted, std::ostream* out) {
   *out << planted.fault;
 }
 
-class PlantedFault : public ::testing::TestWithParam<Planted> {};
+class PlantedFault : public ::testing::TestWithParam<SubjectFault> {};
 
 TEST_P(PlantedFault, IsNotOffered) {
   const auto backend = self_checked(sample(GetParam().fault));
@@ -88,11 +88,11 @@ TEST_P(PlantedFault, IsDeclinedAndNothingElse) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, PlantedFault,
-    ::testing::Values(Planted{"first-node-only", {"graphs: output 0 is float", "scalars: ", "several outputs: "}},
-                      Planted{"first-output-only", {"several outputs: broke the protocol: DONE is its output 1 of 2"}},
-                      Planted{"outputs-swapped", {"several outputs: output 0 is float"}},
-                      Planted{"scalar-as-one",
-                              {"scalars: output 0 is int8 [1]", "several outputs: output 1 is float [1]"}}),
+    ::testing::Values(
+        SubjectFault{"first-node-only", {"graphs: output 0 is float", "scalars: ", "several outputs: "}},
+        SubjectFault{"first-output-only", {"several outputs: broke the protocol: DONE is its output 1 of 2"}},
+        SubjectFault{"outputs-swapped", {"several outputs: output 0 is float"}},
+        SubjectFault{"scalar-as-one", {"scalars: output 0 is int8 [1]", "several outputs: output 1 is float [1]"}}),
     [](const auto& test) {
       std::string name = test.param.fault;
       std::replace(name.begin(), name.end(), '-', '_');

@@ -64,11 +64,11 @@ bool holds_anything(SpecificationKind kind) {
   return kind == SpecificationKind::plugin || kind == SpecificationKind::process;
 }
 
-struct Settings {
+struct WordAndSettings {
   std::string word;
   std::vector<Setting> settings;
 };
-using ReadSettings = tl::expected<Settings, std::string>;
+using ReadSettings = tl::expected<WordAndSettings, std::string>;
 using ReadValue = tl::expected<std::string, std::string>;
 
 // Takes a value from the front of `text`, up to a comma outside quotes or the end.
@@ -96,7 +96,7 @@ ReadValue take_value(std::string_view key, std::string_view& text) {
 
 // Reads the settings behind an @.
 ReadSettings read_settings(std::string_view text) {
-  Settings read;
+  WordAndSettings read;
   for (bool is_first = true;; is_first = false) {
     const std::string_view item = text.substr(0, text.find(','));
     const std::size_t equals = item.find('=');

@@ -26,12 +26,12 @@ std::string error_of(std::string_view text) {
   return what ? "" : what.error().text();
 }
 
-struct Example {
+struct SpecificationExample {
   std::string_view text;
   Specification what;
 };
 
-class Examples : public ::testing::TestWithParam<Example> {};
+class Examples : public ::testing::TestWithParam<SpecificationExample> {};
 
 TEST_P(Examples, AreReadAndWritten) {
   EXPECT_EQ(parsed(GetParam().text), GetParam().what) << GetParam().text << " as " << text_of(parsed(GetParam().text));
@@ -40,46 +40,52 @@ TEST_P(Examples, AreReadAndWritten) {
 
 INSTANTIATE_TEST_SUITE_P(
     Named, Examples,
-    ::testing::Values(Example{"avx2", {.name = "avx2"}}, Example{"avx2@ort-f32", {.name = "avx2", .word = "ort-f32"}},
-                      Example{"onednn:3.12@avx2", {.name = "onednn", .version = "3.12", .word = "avx2"}},
-                      Example{"avx2[Haswell]", {.name = "avx2", .cpu = "Haswell"}},
-                      Example{"scalar[aarch64:max]", {.name = "scalar", .cpu = "aarch64:max"}},
-                      Example{"onednn@avx2[Haswell]@valid-only",
-                              {.name = "onednn", .word = "avx2", .cpu = "Haswell", .valid_only = true}},
-                      Example{"onnxruntime:1.21.0@all,session.x64quantprecision=1",
-                              {.name = "onnxruntime",
-                               .version = "1.21.0",
-                               .word = "all",
-                               .settings = {{"session.x64quantprecision", "1"}}}},
-                      Example{"onnxruntime@ep=NAME,library=/a b/c=d.so",
-                              {.name = "onnxruntime", .settings = {{"ep", "NAME"}, {"library", "/a b/c=d.so"}}}},
-                      Example{R"(mine@a="x,y@z ""[1]""",b=)",
-                              {.name = "mine", .settings = {{"a", R"(x,y@z "[1]")"}, {"b", ""}}}},
-                      Example{R"(mine@a="[1]"[max])", {.name = "mine", .settings = {{"a", "[1]"}}, .cpu = "max"}}));
+    ::testing::Values(
+        SpecificationExample{"avx2", {.name = "avx2"}},
+        SpecificationExample{"avx2@ort-f32", {.name = "avx2", .word = "ort-f32"}},
+        SpecificationExample{"onednn:3.12@avx2", {.name = "onednn", .version = "3.12", .word = "avx2"}},
+        SpecificationExample{"avx2[Haswell]", {.name = "avx2", .cpu = "Haswell"}},
+        SpecificationExample{"scalar[aarch64:max]", {.name = "scalar", .cpu = "aarch64:max"}},
+        SpecificationExample{"onednn@avx2[Haswell]@valid-only",
+                             {.name = "onednn", .word = "avx2", .cpu = "Haswell", .valid_only = true}},
+        SpecificationExample{"onnxruntime:1.21.0@all,session.x64quantprecision=1",
+                             {.name = "onnxruntime",
+                              .version = "1.21.0",
+                              .word = "all",
+                              .settings = {{"session.x64quantprecision", "1"}}}},
+        SpecificationExample{"onnxruntime@ep=NAME,library=/a b/c=d.so",
+                             {.name = "onnxruntime", .settings = {{"ep", "NAME"}, {"library", "/a b/c=d.so"}}}},
+        SpecificationExample{R"(mine@a="x,y@z ""[1]""",b=)",
+                             {.name = "mine", .settings = {{"a", R"(x,y@z "[1]")"}, {"b", ""}}}},
+        SpecificationExample{R"(mine@a="[1]"[max])", {.name = "mine", .settings = {{"a", "[1]"}}, .cpu = "max"}}));
 
 INSTANTIATE_TEST_SUITE_P(
     WithAnArgument, Examples,
-    ::testing::Values(
-        Example{"plugin:./x.so", {Kind::plugin, "./x.so"}}, Example{"plugin:./x@1.so", {Kind::plugin, "./x@1.so"}},
-        Example{"plugin:a,b=c[1]/x.so", {Kind::plugin, "a,b=c[1]/x.so"}},
-        Example{"plugin:./x.so@threads=2", {.kind = Kind::plugin, .name = "./x.so", .settings = {{"threads", "2"}}}},
-        Example{"plugin:./x@k.so@a=1,b=2[Haswell]@valid-only",
-                {.kind = Kind::plugin,
-                 .name = "./x@k.so",
-                 .settings = {{"a", "1"}, {"b", "2"}},
-                 .cpu = "Haswell",
-                 .valid_only = true}},
-        Example{"plugin:dir@v=1/x.so@", {Kind::plugin, "dir@v=1/x.so"}},
-        Example{"plugin:dir/x[1]@", {Kind::plugin, "dir/x[1]"}},
-        Example{"plugin:x@valid-only@@valid-only", {.kind = Kind::plugin, .name = "x@valid-only", .valid_only = true}},
-        Example{"plugin:x@", {Kind::plugin, "x@"}},
-        Example{"process:python3 a.py --b @c", {Kind::process, "python3 a.py --b @c"}},
-        Example{"process:run --set @a=1 [2]", {Kind::process, "run --set @a=1 [2]"}},
-        Example{"process:mine@valid-only", {.kind = Kind::process, .name = "mine", .valid_only = true}},
-        Example{"process:mail @valid-only@", {Kind::process, "mail @valid-only"}},
-        Example{"defect:half-away+k-tail@ort-f32",
-                {.kind = Kind::defect, .name = "half-away+k-tail", .word = "ort-f32"}},
-        Example{"defect:half-away@valid-only", {.kind = Kind::defect, .name = "half-away", .valid_only = true}}));
+    ::testing::Values(SpecificationExample{"plugin:./x.so", {Kind::plugin, "./x.so"}},
+                      SpecificationExample{"plugin:./x@1.so", {Kind::plugin, "./x@1.so"}},
+                      SpecificationExample{"plugin:a,b=c[1]/x.so", {Kind::plugin, "a,b=c[1]/x.so"}},
+                      SpecificationExample{"plugin:./x.so@threads=2",
+                                           {.kind = Kind::plugin, .name = "./x.so", .settings = {{"threads", "2"}}}},
+                      SpecificationExample{"plugin:./x@k.so@a=1,b=2[Haswell]@valid-only",
+                                           {.kind = Kind::plugin,
+                                            .name = "./x@k.so",
+                                            .settings = {{"a", "1"}, {"b", "2"}},
+                                            .cpu = "Haswell",
+                                            .valid_only = true}},
+                      SpecificationExample{"plugin:dir@v=1/x.so@", {Kind::plugin, "dir@v=1/x.so"}},
+                      SpecificationExample{"plugin:dir/x[1]@", {Kind::plugin, "dir/x[1]"}},
+                      SpecificationExample{"plugin:x@valid-only@@valid-only",
+                                           {.kind = Kind::plugin, .name = "x@valid-only", .valid_only = true}},
+                      SpecificationExample{"plugin:x@", {Kind::plugin, "x@"}},
+                      SpecificationExample{"process:python3 a.py --b @c", {Kind::process, "python3 a.py --b @c"}},
+                      SpecificationExample{"process:run --set @a=1 [2]", {Kind::process, "run --set @a=1 [2]"}},
+                      SpecificationExample{"process:mine@valid-only",
+                                           {.kind = Kind::process, .name = "mine", .valid_only = true}},
+                      SpecificationExample{"process:mail @valid-only@", {Kind::process, "mail @valid-only"}},
+                      SpecificationExample{"defect:half-away+k-tail@ort-f32",
+                                           {.kind = Kind::defect, .name = "half-away+k-tail", .word = "ort-f32"}},
+                      SpecificationExample{"defect:half-away@valid-only",
+                                           {.kind = Kind::defect, .name = "half-away", .valid_only = true}}));
 
 TEST(Specification, TheEndingsMayComeInAnyOrder) {
   EXPECT_EQ(parsed("mine@valid-only[Haswell]"), parsed("mine[Haswell]@valid-only"));
@@ -103,10 +109,11 @@ TEST(Specification, OtherTextIsAnErrorThatSaysWhatIsExpected) {
 
 INSTANTIATE_TEST_SUITE_P(
     WithAnAlias, Examples,
-    ::testing::Values(Example{"mine=avx2@ort-f32", {.name = "avx2", .word = "ort-f32", .alias = "mine"}},
-                      Example{"a.b_c-1=process:x=1 y", {.kind = Kind::process, .name = "x=1 y", .alias = "a.b_c-1"}},
-                      Example{"mine#2=plugin:x.so",
-                              {.kind = Kind::plugin, .name = "x.so", .alias = "mine", .number = 2}}));
+    ::testing::Values(SpecificationExample{"mine=avx2@ort-f32", {.name = "avx2", .word = "ort-f32", .alias = "mine"}},
+                      SpecificationExample{"a.b_c-1=process:x=1 y",
+                                           {.kind = Kind::process, .name = "x=1 y", .alias = "a.b_c-1"}},
+                      SpecificationExample{"mine#2=plugin:x.so",
+                                           {.kind = Kind::plugin, .name = "x.so", .alias = "mine", .number = 2}}));
 
 TEST(Specification, AnAliasIsAWord) {
   EXPECT_THAT(error_of("my kernel=process:x"), HasSubstr("in front of a backend stands ALIAS="));

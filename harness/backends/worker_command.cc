@@ -71,12 +71,12 @@ bool has(const std::vector<std::string>& models, std::string_view name) {
   return std::find(models.begin(), models.end(), name) != models.end();
 }
 
-struct Choice {
+struct ModelChoice {
   Emulator emulator;
   std::string model;
 };
 
-Result<Choice> unknown_model(const std::string& cpu, std::vector<std::string> models) {
+Result<ModelChoice> unknown_model(const std::string& cpu, std::vector<std::string> models) {
   const std::vector<std::string_view> of_bochs = bochs_models();
   const std::string_view prefix = std::string_view(cpu).starts_with(kBochsPrefix) ? kBochsPrefix : "";
   std::vector<std::string_view> names(models.begin(), models.end());
@@ -96,7 +96,7 @@ Result<Choice> unknown_model(const std::string& cpu, std::vector<std::string> mo
   return fail("--cpu", text);
 }
 
-Result<Choice> choose(const std::string& cpu) {
+Result<ModelChoice> choose(const std::string& cpu) {
   std::string_view machine;
   std::string model = cpu;
   if (const std::size_t colon = cpu.find(':'); colon != std::string::npos) {
@@ -104,7 +104,7 @@ Result<Choice> choose(const std::string& cpu) {
     model = cpu.substr(colon + 1);
   }
   std::vector<std::string> all;
-  std::vector<Choice> found;
+  std::vector<ModelChoice> found;
   for (const Emulator& emulator : kEmulators) {
     if (!machine.empty() && machine != emulator.machine) continue;
     const std::vector<std::string> models = models_of(emulator);

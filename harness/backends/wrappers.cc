@@ -102,9 +102,9 @@ std::unique_ptr<Backend> with_siblings(std::unique_ptr<Backend> inner, std::vect
 
 namespace {
 
-class Named final : public Forwarding {
+class RenamedBackend final : public Forwarding {
  public:
-  Named(std::unique_ptr<Backend> inner, std::string name, std::string specification)
+  RenamedBackend(std::unique_ptr<Backend> inner, std::string name, std::string specification)
       : Forwarding(std::move(inner)), info_(Forwarding::info()) {
     info_.name = std::move(name);
     info_.specification = std::move(specification);
@@ -125,7 +125,7 @@ std::unique_ptr<Backend> named(std::unique_ptr<Backend> inner, const Specificati
   std::string specification = text_of(plain);
   if (name == specification) specification.clear();
   if (name == inner->info().name && specification.empty()) return inner;
-  return std::make_unique<Named>(std::move(inner), std::move(name), std::move(specification));
+  return std::make_unique<RenamedBackend>(std::move(inner), std::move(name), std::move(specification));
 }
 
 namespace {

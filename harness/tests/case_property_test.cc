@@ -195,7 +195,7 @@ std::vector<std::int32_t> sums_of(const reference::ConvolutionOperands& o, const
   return result;
 }
 
-std::optional<long> requantized(RoundingProfile profile, std::int32_t sum, const oracle::OutputParameters& p) {
+std::optional<long> requantized(RoundingProfile profile, std::int32_t sum, const oracle::ChannelParameters& p) {
   switch (profile) {
     case RoundingProfile::ort_f32: return oracle::requantize_ort_f32(sum, p);
     case RoundingProfile::onnx_reference: return oracle::requantize_onnx_reference(sum, p);
@@ -207,9 +207,9 @@ std::optional<long> requantized(RoundingProfile profile, std::int32_t sum, const
 }
 
 // Whether every answer of the reference is the oracle's.
-class Check {
+class OracleCheck {
  public:
-  explicit Check(const Case& test_case, const Lowered& lowered) : case_(test_case), lowered_(lowered) {}
+  explicit OracleCheck(const Case& test_case, const Lowered& lowered) : case_(test_case), lowered_(lowered) {}
 
   void operator()(const reference::QLinearConv* node) const {
     const std::vector<std::int32_t> sums = sums_of(node->operands, *case_.input(0), *case_.input(3));
@@ -283,7 +283,7 @@ RC_GTEST_PROP(CaseProperty, TheReferenceEqualsTheOracle, ()) {
   RC_ASSERT(found.lowered != nullptr);
   RC_TAG(test_case.node().op_type);
   const Lowered& lowered = *found.lowered;
-  const Check check(test_case, lowered);
+  const OracleCheck check(test_case, lowered);
   if (const auto* node = qlinear_conv_of(lowered)) check(node);
   if (const auto* node = conv_integer_of(lowered)) check(node);
   if (const auto* node = quantize_linear_of(lowered)) check(node);

@@ -151,20 +151,20 @@ QLinearConv random_node(oracle::Random& random, const ConvolutionOperands& opera
   return node;
 }
 
-struct Coverage {
+struct ElementCoverage {
   int elements = 0;
   int wrapped = 0;
   int inside = 0;  // not saturated
 };
 
-using ElementOracle = std::optional<long> (*)(std::int32_t, const oracle::OutputParameters&);
+using ElementOracle = std::optional<long> (*)(std::int32_t, const oracle::ChannelParameters&);
 
-std::optional<long> exactly(std::int32_t accumulator, const oracle::OutputParameters& p) {
+std::optional<long> exactly(std::int32_t accumulator, const oracle::ChannelParameters& p) {
   return oracle::requantize(accumulator, p);
 }
 
 void expect_equal(const QLinearConv& node, const oracle::RandomConvolution& c, RoundingProfile profile,
-                  ElementOracle expected_of, Coverage& coverage) {
+                  ElementOracle expected_of, ElementCoverage& coverage) {
   const std::size_t channels = node.w_scale.size();
   const std::size_t per_channel = c.expected.values.size() / channels / static_cast<std::size_t>(c.expected.shape[0]);
   const long lo = node.y_type == ElementType::uint8 ? 0 : -128;
@@ -172,7 +172,7 @@ void expect_equal(const QLinearConv& node, const oracle::RandomConvolution& c, R
   qlinear_conv(node, profile, c.x, c.w, y);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const std::int64_t sum = c.expected.values[i];
-    const oracle::OutputParameters p{
+    const oracle::ChannelParameters p{
         node.x_scale, node.w_scale[i / per_channel % channels], node.y_scale, node.y_zero_point, lo, lo + 255};
     const std::optional<long> expected = expected_of(modulo(sum), p);
     ASSERT_TRUE(expected.has_value());
@@ -186,7 +186,7 @@ void expect_equal(const QLinearConv& node, const oracle::RandomConvolution& c, R
 TEST(QLinearConv, EqualsTheDefinitionUnderEveryProfile) {
   const int count = testing::scaled(600);
   oracle::Random random(13);
-  Coverage coverage;
+  ElementCoverage coverage;
   for (int i = 0; i < count; ++i) {
     const oracle::RandomConvolution c = oracle::random_convolution(random);
     const QLinearConv node = random_node(random, c.operands);

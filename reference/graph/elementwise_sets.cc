@@ -7,9 +7,9 @@ namespace qconform::reference::graph {
 namespace {
 
 // The values of all operands of one output element, and what to do with them.
-class Operands {
+class ElementOperands {
  public:
-  Operands(const Elementwise& step, const StepView& view) : step_(step), view_(view) {}
+  ElementOperands(const Elementwise& step, const StepView& view) : step_(step), view_(view) {}
 
   [[nodiscard]] std::size_t index(std::size_t operand, std::size_t i) const {
     const auto& map = step_.index.size() > operand ? step_.index[operand] : kIdentity;
@@ -132,7 +132,7 @@ Interval affine(Interval x, double alpha, double beta, int bits) {
 }
 
 // Those that round once, or as a whole.
-Interval rounding(const Elementwise& step, const StepView& view, const Operands& of, std::size_t i) {
+Interval rounding(const Elementwise& step, const StepView& view, const ElementOperands& of, std::size_t i) {
   const Interval x = of.ends(0, i);
   const int bits = view.bits();
   switch (step.function) {
@@ -159,7 +159,8 @@ Interval rounding(const Elementwise& step, const StepView& view, const Operands&
 }
 
 // Those whose result is one of the operands' numbers, or its opposite.
-std::optional<Interval> selecting(const Elementwise& step, const StepView& view, const Operands& of, std::size_t i) {
+std::optional<Interval> selecting(const Elementwise& step, const StepView& view, const ElementOperands& of,
+                                  std::size_t i) {
   const Interval x = of.ends(0, i);
   const std::size_t count = view.operands.size();
   switch (step.function) {
@@ -187,7 +188,7 @@ std::optional<Interval> selecting(const Elementwise& step, const StepView& view,
   }
 }
 
-bool is_open_anywhere(const StepView& view, const Operands& of, std::size_t i) {
+bool is_open_anywhere(const StepView& view, const ElementOperands& of, std::size_t i) {
   for (std::size_t operand = 0; operand < view.operands.size(); ++operand) {
     if (of.exact(operand, i).is_open()) return true;
   }
@@ -203,7 +204,7 @@ std::optional<int> linear_unit(const Elementwise& step, const StepView& view) {
 }
 
 // Add, Sub and Mul of a chain carry it on.
-Spread linear(const Elementwise& step, const StepView& view, const Operands& of) {
+Spread linear(const Elementwise& step, const StepView& view, const ElementOperands& of) {
   const Spread& a = *view.operands[0];
   const Spread& b = *view.operands[1];
   Spread y(view.elements());
@@ -250,14 +251,14 @@ bool is_linear(Function function) {
 }  // namespace
 
 Spread spread_of(const Elementwise& step, const StepView& view) {
-  const Operands of(step, view);
+  const ElementOperands of(step, view);
   const bool is_whole = is_integer(view.result().type);
   if (is_linear(step.function) && view.carries_chain() && !is_whole) {
     if (step.function != Function::add || view.tier < Tier::fused_int8) return linear(step, view, of);
     const Spread biases[] = {with_fused_bias(step, view, 0), with_fused_bias(step, view, 1)};
     const Spread* const operands[] = {&biases[0], &biases[1]};
     const StepView fused{view.program, view.step, operands, view.tier};
-    return linear(step, fused, Operands(step, fused));
+    return linear(step, fused, ElementOperands(step, fused));
   }
   Spread y(view.elements());
   bool selects = false;

@@ -141,9 +141,9 @@ std::optional<Arrangement> arrange(const Taps& /*taps*/) {
   return std::nullopt;
 }
 
-class Units {
+class FusedUnits {
  public:
-  Units(const Program& program, FloatBias float_bias)
+  FusedUnits(const Program& program, FloatBias float_bias)
       : program_(program),
         float_bias_(float_bias),
         producer_(program.values.size(), kNoStep),
@@ -346,7 +346,7 @@ std::optional<double> integer_bias(double bias, double product_of_scales) {
 }
 
 std::vector<FusedUnit> fused_units(const Program& program, FloatBias float_bias) {
-  const Units units(program, float_bias);
+  const FusedUnits units(program, float_bias);
   std::vector<FusedUnit> found;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (auto unit = units.unit_at(i)) found.push_back(std::move(*unit));

@@ -37,9 +37,9 @@ T flushed(T value, bool flush) {
 
 // The terms of one sum, in arithmetic T: float, or double where the sum is rounded once.
 template <typename T>
-class Sum {
+class ProductSum {
  public:
-  explicit Sum(const Arithmetic& arithmetic)
+  explicit ProductSum(const InterpreterArithmetic& arithmetic)
       : arithmetic_(arithmetic), flush_(arithmetic.flush_subnormals && sizeof(T) == sizeof(float)) {}
 
   void clear() { terms_.clear(); }
@@ -82,7 +82,7 @@ class Sum {
     return flush(halves(begin, middle) + halves(middle, end));
   }
 
-  const Arithmetic& arithmetic_;
+  const InterpreterArithmetic& arithmetic_;
   bool flush_;
   std::vector<Term> terms_;
 };
@@ -109,7 +109,7 @@ float gelu_tanh32(float x) {
 
 class Interpreter {
  public:
-  Interpreter(const Program& program, const Arithmetic& arithmetic)
+  Interpreter(const Program& program, const InterpreterArithmetic& arithmetic)
       : program_(program), arithmetic_(arithmetic), values_(program.values.size()) {
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = program.values[i].stated;
   }
@@ -166,7 +166,7 @@ class Interpreter {
   template <typename T>
   Elements weighted_sum(const WeightedSum& what) {
     Elements y(count_);
-    Sum<T> sum(arithmetic_);
+    ProductSum<T> sum(arithmetic_);
     const Elements& a = operand(0);
     const Elements* b = what.has_factor ? &operand(1) : nullptr;
     const Elements* c = what.c_index.empty() ? nullptr : &values_[step_->operands.back()];
@@ -318,7 +318,7 @@ class Interpreter {
     Elements y(x.size());
     const auto length = static_cast<std::size_t>(what.length);
     const auto inner = static_cast<std::size_t>(what.inner);
-    Sum<float> sum(arithmetic_);
+    ProductSum<float> sum(arithmetic_);
     std::vector<float> row(length);
     for_each_row(what, x.size(), [&](std::size_t first, std::size_t) {
       float largest = -std::numeric_limits<float>::infinity();
@@ -380,7 +380,7 @@ class Interpreter {
   }
 
   const Program& program_;
-  const Arithmetic& arithmetic_;
+  const InterpreterArithmetic& arithmetic_;
   std::vector<Elements> values_;
   // The step under way, with the type of its result and the number of its elements.
   const Step* step_ = nullptr;
@@ -424,11 +424,11 @@ std::vector<double> from_bytes(ElementType type, std::span<const std::byte> byte
   return elements;
 }
 
-std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic) {
+std::vector<std::vector<double>> interpret(const Program& program, const InterpreterArithmetic& arithmetic) {
   return interpret(program, arithmetic, {});
 }
 
-std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic,
+std::vector<std::vector<double>> interpret(const Program& program, const InterpreterArithmetic& arithmetic,
                                            std::span<const StepResult> instead) {
   return Interpreter(program, arithmetic).run(instead);
 }

@@ -1,7 +1,8 @@
 // A program computed as it is written: one operation after the other, each rounded to its type.
 //
-// Arithmetic names one of the many right ways to do so. The interpreter shares no rule with sets.h but QuantizeLinear's
-// and DequantizeLinear's, so that each of its answers must lie in the sets, and a set that lacks one is wrong.
+// InterpreterArithmetic names one of the many right ways to do so. The interpreter shares no rule with sets.h but
+// QuantizeLinear's and DequantizeLinear's, so that each of its answers must lie in the sets, and a set that lacks one
+// is wrong.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ enum class SumOrder : std::uint8_t {
   blocked,   ///< eight partial sums, term i to sum i % 8; these forward
 };
 
-struct Arithmetic {
+struct InterpreterArithmetic {
   SumOrder order = SumOrder::forward;
   bool fma = false;               ///< fused multiply-add in sums, HardSigmoid and alpha * sum + beta * c
   bool flush_subnormals = false;  ///< operands and results below 2^-126 are 0, of the same sign
@@ -34,14 +35,16 @@ struct Arithmetic {
 /// Every value of the program, by ValueId: row-major elements as exact numbers of the value's type. float16 and
 /// bfloat16 are computed in float32 and rounded at the end of each step. NaN where an operation has no number;
 /// QuantizeLinear makes of it what reference::quantize_linear() does.
-[[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic);
+[[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program,
+                                                         const InterpreterArithmetic& arithmetic);
 
 /// Computes the elements of a step's result in place of the step, from the values so far.
 using StepResult = std::function<std::vector<double>(const std::vector<std::vector<double>>& values)>;
 
 /// Computes a program with other results for some steps: `instead` has one entry for each step, an empty function where
 /// the step is as written.
-[[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic,
+[[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program,
+                                                         const InterpreterArithmetic& arithmetic,
                                                          std::span<const StepResult> instead);
 
 /// Elements as a tensor's bytes: numbers of the type, packed as ONNX packs them; and back. `type` is not `none`.

@@ -23,7 +23,7 @@ Program one_step(decltype(Step::what) what, const std::vector<Value>& operands, 
   return program;
 }
 
-Numbers run(const Program& program, const Arithmetic& arithmetic = {}) {
+Numbers run(const Program& program, const InterpreterArithmetic& arithmetic = {}) {
   return interpret(program, arithmetic)[program.outputs[0]];
 }
 

@@ -100,7 +100,7 @@ std::optional<int> finest_unit(std::span<const double> values) {
 namespace {
 
 // Holds the spreads of the values so far, and how many steps have been evaluated.
-struct Evaluation {
+struct ProgramEvaluation {
   std::vector<Spread> spreads{};
   std::size_t steps = 0;
 
@@ -133,7 +133,7 @@ std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& 
     spread.lo = spread.hi = numbers;
     answered.emplace(value, std::move(spread));
   }
-  Evaluation evaluation;
+  ProgramEvaluation evaluation;
   evaluation.go_on(program, tier, answered);
   std::vector<Bounds> result;
   result.reserve(program.values.size());
@@ -146,7 +146,7 @@ std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& 
 struct GrowingBounds::State {
   Tier tier;
   bool may_be_exact = true;  // the program's at the last call: spreads depend on it
-  Evaluation evaluation{};
+  ProgramEvaluation evaluation{};
 };
 
 GrowingBounds::GrowingBounds(Tier tier) : state_(std::make_unique<State>(State{tier})) {}
@@ -160,7 +160,7 @@ Bounds GrowingBounds::of(const Program& program, ValueId value) {
 }
 
 void GrowingBounds::cut(std::size_t values, std::size_t steps) {
-  Evaluation& evaluation = state_->evaluation;
+  ProgramEvaluation& evaluation = state_->evaluation;
   if (values < evaluation.spreads.size()) evaluation.spreads.resize(values);
   evaluation.steps = std::min(evaluation.steps, steps);
 }

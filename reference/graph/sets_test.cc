@@ -18,7 +18,7 @@ namespace qconform::reference::graph {
 namespace {
 
 // y = Q(DQ(x) . DQ(w) + DQ(b)), a sum of K products.
-struct Unit {
+struct ProductUnit {
   std::vector<int> x;
   std::vector<int> w;
   int bias = 0;
@@ -66,7 +66,7 @@ std::vector<double> doubles(const std::vector<Integer>& values) {
   return {values.begin(), values.end()};
 }
 
-Program program_of(const Unit& unit, bool may_be_exact) {
+Program program_of(const ProductUnit& unit, bool may_be_exact) {
   const auto k = static_cast<std::int64_t>(unit.terms());
   Program program;
   program.values = {{ElementType::uint8, {1, k}, doubles(unit.x)},
@@ -92,11 +92,11 @@ Program program_of(const Unit& unit, bool may_be_exact) {
   return program;
 }
 
-struct Ends {
+struct CodeEnds {
   int lo;
   int hi;
 };
-Ends ends_of(const Program& program, Tier tier) {
+CodeEnds ends_of(const Program& program, Tier tier) {
   const Bounds bounds = bounds_of(program, tier).back();
   return {static_cast<int>(bounds.lo[0]), static_cast<int>(bounds.hi[0])};
 }
@@ -104,12 +104,12 @@ Ends ends_of(const Program& program, Tier tier) {
 // Right ways to compute a unit: none may leave the set.
 struct Rewriting {
   const char* name;
-  int (*compute)(const Unit&);
+  int (*compute)(const ProductUnit&);
   bool as_written;  // within the narrower set too
 };
 
 template <typename Float>
-Float summed(const Unit& u, bool backward, bool fused) {
+Float summed(const ProductUnit& u, bool backward, bool fused) {
   Float sum = 0;
   for (std::size_t i = 0; i < u.terms(); ++i) {
     const std::size_t at = backward ? u.terms() - 1 - i : i;
@@ -120,44 +120,50 @@ Float summed(const Unit& u, bool backward, bool fused) {
   return sum + static_cast<Float>(u.b());
 }
 
-float pairwise(const Unit& u, std::size_t begin, std::size_t end) {
+float pairwise(const ProductUnit& u, std::size_t begin, std::size_t end) {
   if (end - begin == 1) return u.x_at(begin) * u.w_at(begin);
   const std::size_t middle = begin + (end - begin) / 2;
   return pairwise(u, begin, middle) + pairwise(u, middle, end);
 }
 
 const Rewriting kRewritings[] = {
-    {"forward", [](const Unit& u) { return u.quantized(summed<float>(u, false, false) / u.sy); }, true},
-    {"backward", [](const Unit& u) { return u.quantized(summed<float>(u, true, false) / u.sy); }, true},
-    {"fused multiply-add", [](const Unit& u) { return u.quantized(summed<float>(u, false, true) / u.sy); }, true},
-    {"pairwise", [](const Unit& u) { return u.quantized((pairwise(u, 0, u.terms()) + u.b()) / u.sy); }, true},
+    {"forward", [](const ProductUnit& u) { return u.quantized(summed<float>(u, false, false) / u.sy); }, true},
+    {"backward", [](const ProductUnit& u) { return u.quantized(summed<float>(u, true, false) / u.sy); }, true},
+    {"fused multiply-add", [](const ProductUnit& u) { return u.quantized(summed<float>(u, false, true) / u.sy); },
+     true},
+    {"pairwise", [](const ProductUnit& u) { return u.quantized((pairwise(u, 0, u.terms()) + u.b()) / u.sy); }, true},
     {"bias first",
-     [](const Unit& u) {
+     [](const ProductUnit& u) {
        float sum = u.b();
        for (std::size_t i = 0; i < u.terms(); ++i) sum += u.x_at(i) * u.w_at(i);
        return u.quantized(sum / u.sy);
      },
      true},
-    {"binary64", [](const Unit& u) { return u.quantized(summed<double>(u, false, false) / static_cast<double>(u.sy)); },
+    {"binary64",
+     [](const ProductUnit& u) { return u.quantized(summed<double>(u, false, false) / static_cast<double>(u.sy)); },
      true},
-    {"exact", [](const Unit& u) { return u.quantized(u.exact()); }, true},
-    {"reciprocal", [](const Unit& u) { return u.quantized(summed<float>(u, false, false) * (1 / u.sy)); }, false},
+    {"exact", [](const ProductUnit& u) { return u.quantized(u.exact()); }, true},
+    {"reciprocal", [](const ProductUnit& u) { return u.quantized(summed<float>(u, false, false) * (1 / u.sy)); },
+     false},
     {"pre-divided weights",
-     [](const Unit& u) {
+     [](const ProductUnit& u) {
        float sum = u.b() / u.sy;
        for (std::size_t i = 0; i < u.terms(); ++i) sum += u.x_at(i) * (u.w_at(i) / u.sy);
        return u.quantized(sum);
      },
      false},
     {"integer sum, one multiplier",
-     [](const Unit& u) { return u.quantized(static_cast<float>(u.accumulator()) * (u.sx * u.sw / u.sy)); }, false},
+     [](const ProductUnit& u) { return u.quantized(static_cast<float>(u.accumulator()) * (u.sx * u.sw / u.sy)); },
+     false},
     {"integer sum, scales one by one",
-     [](const Unit& u) { return u.quantized(static_cast<float>(u.accumulator()) * u.sx * u.sw / u.sy); }, false},
+     [](const ProductUnit& u) { return u.quantized(static_cast<float>(u.accumulator()) * u.sx * u.sw / u.sy); }, false},
     {"integer sum, multiplier by reciprocal",
-     [](const Unit& u) { return u.quantized(static_cast<float>(u.accumulator()) * (u.sx * (u.sw * (1 / u.sy)))); },
+     [](const ProductUnit& u) {
+       return u.quantized(static_cast<float>(u.accumulator()) * (u.sx * (u.sw * (1 / u.sy))));
+     },
      false},
     {"scale of x folded into w",
-     [](const Unit& u) {
+     [](const ProductUnit& u) {
        float sum = u.b();
        for (std::size_t i = 0; i < u.terms(); ++i) {
          sum += static_cast<float>(u.x[i] - u.x_zero_point) * (u.w_at(i) * u.sx);
@@ -179,8 +185,8 @@ float scale(Random& random, bool is_power) {
 }
 
 // y's scale puts the exact value beside a tie: there a rounding more or less shows.
-Unit draw(Random& random, bool is_exact) {
-  Unit unit;
+ProductUnit draw(Random& random, bool is_exact) {
+  ProductUnit unit;
   const int terms = between(random, 1, 40);
   for (int i = 0; i < terms; ++i) {
     unit.x.push_back(between(random, 0, 255));
@@ -207,11 +213,11 @@ TEST(GraphSets, HoldEveryRightRewriting) {
   const int units = testing::scaled(60000);
   int wide = 0;
   for (int n = 0; n < units; ++n) {
-    const Unit unit = draw(random, false);
+    const ProductUnit unit = draw(random, false);
     const Program program = program_of(unit, false);
-    const Ends any = ends_of(program, Tier::any_association);
-    const Ends as_written = ends_of(program, Tier::as_written);
-    const Ends exact = ends_of(program, Tier::exact);
+    const CodeEnds any = ends_of(program, Tier::any_association);
+    const CodeEnds as_written = ends_of(program, Tier::as_written);
+    const CodeEnds exact = ends_of(program, Tier::exact);
     EXPECT_LE(any.lo, as_written.lo);
     EXPECT_GE(any.hi, as_written.hi);
     EXPECT_LE(as_written.lo, exact.lo);
@@ -232,8 +238,8 @@ TEST(GraphSets, LeaveOutWrongOnes) {
   Random random(2);
   int outside = 0;
   for (int n = 0; n < 20000; ++n) {
-    const Unit unit = draw(random, false);
-    const Ends any = ends_of(program_of(unit, false), Tier::any_association);
+    const ProductUnit unit = draw(random, false);
+    const CodeEnds any = ends_of(program_of(unit, false), Tier::any_association);
     // A bias that is rounded to the scale of y first.
     const float biased = summed<float>(unit, false, false) - unit.b() + std::nearbyint(unit.b() / unit.sy) * unit.sy;
     const int y = unit.quantized(biased / unit.sy);
@@ -246,8 +252,8 @@ TEST(GraphSets, HaveOneValueWhereNothingRounds) {
   Random random(3);
   int ties = 0;
   for (int n = 0; n < testing::scaled(60000); ++n) {
-    const Unit unit = draw(random, true);
-    const Ends any = ends_of(program_of(unit, true), Tier::any_association);
+    const ProductUnit unit = draw(random, true);
+    const CodeEnds any = ends_of(program_of(unit, true), Tier::any_association);
     EXPECT_EQ(any.lo, any.hi);
     const auto exact = static_cast<double>(unit.exact());
     ties += std::fabs(exact - std::floor(exact) - 0.5) == 0 && std::fabs(exact) < 200 ? 1 : 0;
@@ -257,7 +263,7 @@ TEST(GraphSets, HaveOneValueWhereNothingRounds) {
 }
 
 TEST(GraphSets, HaveSeveralValuesWhereASumIsTooLong) {
-  Unit unit;
+  ProductUnit unit;
   unit.x.assign(600, 255);
   unit.w.assign(600, -128);  // 600 * 255 * 128 exceeds 2^24
   unit.sy = std::ldexp(1.0F, 20);
@@ -356,7 +362,7 @@ TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
   program.steps = {{dequantize(ElementType::int16, 1, 1, 0), {0}, 1}, {quantize, {1}, 2}};
   program.outputs = {2};
   program.may_be_exact = true;
-  const Ends y = ends_of(program, Tier::any_association);
+  const CodeEnds y = ends_of(program, Tier::any_association);
   EXPECT_EQ(y.lo, 256) << "257 has nine bits";
   EXPECT_EQ(y.hi, 257);
 }

@@ -7,13 +7,13 @@ namespace qconform::reference::graph {
 namespace {
 
 // An operand by middle, radius and magnitude.
-struct Factors {
+struct OperandFactors {
   std::vector<double> middle;
   std::vector<double> radius;  // empty: 0 everywhere
   std::vector<double> magnitude;
   bool is_open = false;
 
-  explicit Factors(const Spread& spread) : middle(spread.size()), magnitude(spread.size()) {
+  explicit OperandFactors(const Spread& spread) : middle(spread.size()), magnitude(spread.size()) {
     for (std::size_t i = 0; i < spread.size(); ++i) {
       magnitude[i] = spread.magnitude_at(i);
       middle[i] = spread.lo[i];
@@ -27,7 +27,7 @@ struct Factors {
   [[nodiscard]] double radius_of(std::size_t i) const { return radius.empty() ? 0 : radius[i]; }
 };
 
-struct Sum {
+struct SumBall {
   double value = 0;
   double magnitude = 0;
   double radius = 0;
@@ -36,8 +36,8 @@ struct Sum {
 
 // The sum over the taps of one element; `b` is null where there is one factor only.
 template <typename Kind>
-Sum sum_of(const Kind& taps, std::int64_t output, const Factors& a, const Factors* b) {
-  Sum sum;
+SumBall sum_of(const Kind& taps, std::int64_t output, const OperandFactors& a, const OperandFactors* b) {
+  SumBall sum;
   const bool is_determined = a.radius.empty() && (b == nullptr || b->radius.empty());
   taps.for_each(output, [&](std::int64_t at_a, std::int64_t at_b) {
     const auto i = static_cast<std::size_t>(at_a);
@@ -104,13 +104,13 @@ std::optional<int> unit_of(const WeightedSum& step, const StepView& view) {
 }
 
 template <typename Kind>
-std::vector<Sum> sums_of(const Kind& taps, std::size_t elements, const Factors& a, const Factors* b) {
-  std::vector<Sum> sums(elements);
+std::vector<SumBall> sums_of(const Kind& taps, std::size_t elements, const OperandFactors& a, const OperandFactors* b) {
+  std::vector<SumBall> sums(elements);
   for (std::size_t i = 0; i < elements; ++i) sums[i] = sum_of(taps, static_cast<std::int64_t>(i), a, b);
   return sums;
 }
 
-void finish(const WeightedSum& step, std::size_t i, const Factors* c, Sum& sum) {
+void finish(const WeightedSum& step, std::size_t i, const OperandFactors* c, SumBall& sum) {
   sum.value *= step.alpha;
   sum.magnitude *= std::fabs(step.alpha);
   sum.radius *= std::fabs(step.alpha);
@@ -130,17 +130,18 @@ void finish(const WeightedSum& step, std::size_t i, const Factors* c, Sum& sum) 
 }  // namespace
 
 Spread spread_of(const WeightedSum& step, const StepView& view) {
-  const Factors a(*view.operands[0]);
-  const std::optional<Factors> b = step.has_factor ? std::optional<Factors>(*view.operands[1]) : std::nullopt;
-  std::optional<Factors> c;
+  const OperandFactors a(*view.operands[0]);
+  const std::optional<OperandFactors> b =
+      step.has_factor ? std::optional<OperandFactors>(*view.operands[1]) : std::nullopt;
+  std::optional<OperandFactors> c;
   if (!step.c_index.empty()) {
     const bool is_fused = view.tier >= Tier::fused_int8;
-    c = is_fused ? Factors(with_fused_bias(step, view)) : Factors(*view.operands.back());
+    c = is_fused ? OperandFactors(with_fused_bias(step, view)) : OperandFactors(*view.operands.back());
   }
-  std::vector<Sum> sums =
+  std::vector<SumBall> sums =
       std::visit([&](const auto& taps) { return sums_of(taps, view.elements(), a, b ? &*b : nullptr); }, step.taps);
   std::int64_t most_terms = 1;
-  for (const Sum& sum : sums) most_terms = std::max(most_terms, sum.terms);
+  for (const SumBall& sum : sums) most_terms = std::max(most_terms, sum.terms);
 
   const Chain chain = chain_of(step, view, most_terms);
   const bool is_whole = is_integer(view.result().type);
@@ -162,7 +163,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
                    (step.beta != 1 ? 1 : 0) + (step.divisor.empty() ? 0 : 1);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     finish(step, i, c ? &*c : nullptr, sums[i]);
-    const Sum& sum = sums[i];
+    const SumBall& sum = sums[i];
     if (!std::isfinite(sum.magnitude) || sum.magnitude >= overflow_of(view.result().type) || m >= unity) {
       y.set(i, kOpen);
       if (carries_chain) y.magnitude[i] = kInfinity;
@@ -239,14 +240,14 @@ Spread spread_of(const Move& step, const StepView& view) {
 namespace {
 
 // Element j of the row that output `first` belongs to.
-struct Row {
+struct SoftmaxRow {
   std::size_t first;
   std::size_t inner;
   [[nodiscard]] std::size_t at(std::int64_t j) const { return first + static_cast<std::size_t>(j) * inner; }
 };
 
 // The softmax of element j rises with its own x and falls with all others.
-Interval softmax_at(const Softmax& step, const StepView& view, const Row& row, std::int64_t j) {
+Interval softmax_at(const Softmax& step, const StepView& view, const SoftmaxRow& row, std::int64_t j) {
   const auto one_end = [&](bool is_low) {
     const Interval own = view.ends(0, row.at(j));
     const double x = is_low ? own.lo : own.hi;
@@ -261,7 +262,7 @@ Interval softmax_at(const Softmax& step, const StepView& view, const Row& row, s
   return {one_end(true), one_end(false)};
 }
 
-double largest_distance(const Softmax& step, const StepView& view, const Row& row) {
+double largest_distance(const Softmax& step, const StepView& view, const SoftmaxRow& row) {
   Interval all{kInfinity, -kInfinity};
   for (std::int64_t j = 0; j < step.length; ++j) all = hull(all, view.ends(0, row.at(j)));
   return all.hi - all.lo;
@@ -274,7 +275,7 @@ Spread spread_of(const Softmax& step, const StepView& view) {
   const auto length = static_cast<std::size_t>(step.length);
   const auto inner = static_cast<std::size_t>(step.inner);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const Row row{i / (length * inner) * length * inner + i % inner, inner};
+    const SoftmaxRow row{i / (length * inner) * length * inner + i % inner, inner};
     // Roundings: of the difference, which the exponential magnifies; of each exponential, the sum and the division.
     const double distance = largest_distance(step, view, row);
     if (!std::isfinite(distance)) {
@@ -298,7 +299,7 @@ Spread spread_of(const ArgMax& step, const StepView& view) {
   const auto length = static_cast<std::size_t>(step.length);
   const auto inner = static_cast<std::size_t>(step.inner);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const Row row{i / inner * length * inner + i % inner, inner};
+    const SoftmaxRow row{i / inner * length * inner + i % inner, inner};
     const auto best = [&](std::int64_t j) {
       const Interval x = view.ends(0, row.at(j));
       return step.smallest ? Interval{-x.hi, -x.lo} : x;

@@ -77,13 +77,13 @@ constexpr ConvolutionMicroKernels kEmulated = {.x_bytes = 1,
 TEST(AmxProduct, EqualsTheReferenceOnEmulatedTiles) {
   const int cases = testing::scaled(600);
   for (int i = 0; i < cases; ++i) {
-    testing::Random random(static_cast<std::uint64_t>(i) + 9'000'000);
+    testing::SplitMixRandom random(static_cast<std::uint64_t>(i) + 9'000'000);
     const ConvInteger node{testing::random_operands(random)};
     SCOPED_TRACE("case " + std::to_string(i) + ": " + testing::describe(node.operands));
     const ConvolutionGeometry& g = node.operands.geometry;
     const auto x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), 0);
     const auto w = testing::random_bytes(random, g.output_channels * g.depth(), 0);
-    const testing::Expected expected = testing::expected_sums(node, x, w);
+    const testing::ExpectedOutput expected = testing::expected_sums(node, x, w);
     std::vector<std::byte> y(expected.bytes.size(), std::byte{0xAA});
     prepare_blocked_conv_integer(node, ImageLayout::channels_first, w, kEmulated)->run(x, y);
     ASSERT_TRUE(testing::equal(y, expected));

@@ -10,7 +10,7 @@ namespace qconform::reference {
 namespace {
 
 // Says whether a sum adds up the products and the bias, or their magnitudes.
-enum class Terms : std::uint8_t { as_they_are, magnitudes };
+enum class SumTerms : std::uint8_t { as_they_are, magnitudes };
 
 using Values = std::vector<std::int16_t>;
 
@@ -39,12 +39,12 @@ void subtract(ElementType type, std::span<const std::byte> bytes, std::int32_t z
 }
 
 // The operands less their zero points, in [-255, 255], and the bias.
-struct Operands {
+struct SumOperands {
   Values x;                        // in its own order
   Values w;                        // a row for each output channel, filled up
   std::vector<std::int64_t> bias;  // one per output channel
 
-  Operands(const ConvolutionOperands& o, std::span<const std::byte> x_bytes, std::span<const std::byte> w_bytes)
+  SumOperands(const ConvolutionOperands& o, std::span<const std::byte> x_bytes, std::span<const std::byte> w_bytes)
       : x(x_bytes.size()),
         w(o.w_zero_point.size() * static_cast<std::size_t>(filled_up(o.geometry.depth()))),
         bias(o.bias.begin(), o.bias.end()) {
@@ -68,9 +68,9 @@ struct Operands {
 
 // Holds the windows of one image and group at a block of output positions: a row for each position, in the order of a
 // row of w.
-class Windows {
+class ImageWindows {
  public:
-  explicit Windows(const ConvolutionGeometry& geometry)
+  explicit ImageWindows(const ConvolutionGeometry& geometry)
       : channels_(geometry.group_input_channels()),
         channel_size_(geometry.input_positions()),
         taps_(geometry.kernel_taps()),
@@ -130,13 +130,13 @@ class Windows {
   Values values_;
 };
 
-void accumulate_products(const ConvolutionGeometry& g, const Operands& operands, std::span<std::int64_t> y) {
+void accumulate_products(const ConvolutionGeometry& g, const SumOperands& operands, std::span<std::int64_t> y) {
   const std::int64_t positions = g.output_positions();
   const std::int64_t channels = g.group_output_channels();
   const std::int64_t row = filled_up(g.depth());
   const std::int64_t group_size = g.group_input_channels() * g.input_positions();
   TapsInside taps(g.axes);
-  Windows windows(g);
+  ImageWindows windows(g);
   std::vector<std::int64_t> sums(static_cast<std::size_t>(windows.most()));
   for (std::int64_t first = 0; first < positions; first += windows.most()) {
     const std::int64_t count = std::min(windows.most(), positions - first);
@@ -156,16 +156,16 @@ void accumulate_products(const ConvolutionGeometry& g, const Operands& operands,
 }
 
 // No input channels or an empty kernel: the bias alone (rule C10).
-void accumulate_nothing(const ConvolutionGeometry& g, const Operands& operands, std::span<std::int64_t> y) {
+void accumulate_nothing(const ConvolutionGeometry& g, const SumOperands& operands, std::span<std::int64_t> y) {
   const auto positions = static_cast<std::size_t>(g.output_positions());
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = operands.bias[i / positions % operands.bias.size()];
 }
 
 void accumulate_terms(const ConvolutionOperands& o, std::span<const std::byte> x, std::span<const std::byte> w,
-                      Terms terms, std::span<std::int64_t> y) {
+                      SumTerms terms, std::span<std::int64_t> y) {
   if (y.empty()) return;
-  Operands operands(o, x, w);
-  if (terms == Terms::magnitudes) operands.take_magnitudes();
+  SumOperands operands(o, x, w);
+  if (terms == SumTerms::magnitudes) operands.take_magnitudes();
   if (o.geometry.depth() == 0) return accumulate_nothing(o.geometry, operands, y);
   accumulate_products(o.geometry, operands, y);
 }
@@ -174,12 +174,12 @@ void accumulate_terms(const ConvolutionOperands& o, std::span<const std::byte> x
 
 void fast_sums(const ConvolutionOperands& operands, std::span<const std::byte> x, std::span<const std::byte> w,
                std::span<std::int64_t> sums) {
-  accumulate_terms(operands, x, w, Terms::as_they_are, sums);
+  accumulate_terms(operands, x, w, SumTerms::as_they_are, sums);
 }
 
 void fast_sums_of_magnitudes(const ConvolutionOperands& operands, std::span<const std::byte> x,
                              std::span<const std::byte> w, std::span<std::int64_t> sums) {
-  accumulate_terms(operands, x, w, Terms::magnitudes, sums);
+  accumulate_terms(operands, x, w, SumTerms::magnitudes, sums);
 }
 
 }  // namespace qconform::reference

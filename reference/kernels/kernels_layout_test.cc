@@ -10,10 +10,10 @@
 namespace qconform::reference {
 namespace {
 
-using testing::Expected;
-using testing::GuardedMemory;
+using testing::ExpectedOutput;
+using testing::FencedMemory;
 using testing::kCapacity;
-using testing::Random;
+using testing::SplitMixRandom;
 
 // From [batch, channels, positions] to [batch, positions, channels].
 std::vector<std::byte> channels_last(const std::vector<std::byte>& from, std::int64_t channels,
@@ -34,10 +34,10 @@ struct RandomNode {
   RoundingProfile profile;
   std::vector<std::byte> x;
   std::vector<std::byte> w;
-  Expected y;
+  ExpectedOutput y;
 };
 
-RandomNode random_node(Random& random, const ConvolutionOperands& operands) {
+RandomNode random_node(SplitMixRandom& random, const ConvolutionOperands& operands) {
   const ConvolutionGeometry& g = operands.geometry;
   const auto x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), operands.x_zero_point);
   const auto w = testing::random_bytes(random, g.output_channels * g.depth(), 0);
@@ -53,9 +53,9 @@ std::vector<std::byte> x_channels_last(const RandomNode& r) {
   return channels_last(r.x, g.input_channels, g.input_positions());
 }
 
-Expected y_channels_last(const RandomNode& r) {
+ExpectedOutput y_channels_last(const RandomNode& r) {
   const ConvolutionGeometry& g = r.node.operands.geometry;
-  Expected y{channels_last(r.y.bytes, g.output_channels, g.output_positions()), r.y.type, r.y.shape};
+  ExpectedOutput y{channels_last(r.y.bytes, g.output_channels, g.output_positions()), r.y.type, r.y.shape};
   std::rotate(y.shape.begin() + 1, y.shape.begin() + 2, y.shape.end());
   return y;
 }
@@ -70,15 +70,15 @@ INSTANTIATE_FOR_KERNEL_SETS(KernelSetLayouts);
 TEST_P(KernelSetLayouts, ChannelsLastEqualsTheReference) {
   const auto prepare = GetParam().qlinear_conv_channels_last;
   if (prepare == nullptr) return;  // the set has none
-  const GuardedMemory x_memory(kCapacity);
-  const GuardedMemory y_memory(kCapacity);
+  const FencedMemory x_memory(kCapacity);
+  const FencedMemory y_memory(kCapacity);
   const int cases = scaled_for_set(1500);
   for (int i = 0; i < cases; ++i) {
-    Random random(static_cast<std::uint64_t>(i) + 7'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 7'000'000);
     const RandomNode r = random_node(random, testing::random_operands(random));
     SCOPED_TRACE(describe(i, r));
     const auto x_last = x_channels_last(r);
-    const Expected expected = y_channels_last(r);
+    const ExpectedOutput expected = y_channels_last(r);
     const bool at_front = random.one_in(2);
     const std::span<std::byte> x = x_memory.bytes(x_last.size(), at_front);
     const std::span<std::byte> y = y_memory.bytes(expected.bytes.size(), at_front);
@@ -90,7 +90,7 @@ TEST_P(KernelSetLayouts, ChannelsLastEqualsTheReference) {
 }
 
 // Layers whose windows reach into the padding, deep enough for kernels to leave those taps out.
-ConvolutionOperands padded_operands(Random& random) {
+ConvolutionOperands padded_operands(SplitMixRandom& random) {
   ConvolutionOperands o;
   o.x_type = random.pick({ElementType::uint8, ElementType::int8});
   o.w_type = random.pick({ElementType::uint8, ElementType::int8});
@@ -124,7 +124,7 @@ INSTANTIATE_FOR_KERNEL_SETS(KernelSetPadding);
 TEST_P(KernelSetPadding, EqualsTheReferenceInBothLayouts) {
   const int cases = scaled_for_set(300);
   for (int i = 0; i < cases; ++i) {
-    Random random(static_cast<std::uint64_t>(i) + 9'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 9'000'000);
     const RandomNode r = random_node(random, padded_operands(random));
     SCOPED_TRACE(describe(i, r));
     std::vector<std::byte> y(r.y.bytes.size());
@@ -143,7 +143,7 @@ INSTANTIATE_FOR_KERNEL_SETS(KernelSetStreams);
 TEST_P(KernelSetStreams, LargeDequantizeLinearEqualsTheReference) {
   constexpr std::size_t kElements = (std::size_t{1} << 22) + 13;
   constexpr std::size_t kMargin = 64;
-  Random random(10'000'000);
+  SplitMixRandom random(10'000'000);
   const auto x = testing::random_bytes(random, kElements, 0);
   for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
     DequantizeLinear node;
@@ -151,7 +151,7 @@ TEST_P(KernelSetStreams, LargeDequantizeLinearEqualsTheReference) {
     node.x_type = type;
     node.x_scale = {0.03125};
     node.x_zero_point = {7};
-    const Expected expected = testing::expected_of(node, x);
+    const ExpectedOutput expected = testing::expected_of(node, x);
     for (const std::size_t offset : {std::size_t{4}, std::size_t{7}}) {
       std::vector<std::byte> memory(expected.bytes.size() + 2 * kMargin, std::byte{0xAA});
       const auto y = std::span(memory).subspan(offset, expected.bytes.size());
@@ -169,7 +169,7 @@ INSTANTIATE_FOR_KERNEL_SETS(KernelSetThreads);
 TEST_P(KernelSetThreads, DoNotChangeTheResult) {
   const int cases = scaled_for_set(150);
   for (int i = 0; i < cases; ++i) {
-    Random random(static_cast<std::uint64_t>(i) + 8'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 8'000'000);
     const RandomNode r =
         random_node(random, i % 3 == 0 ? testing::random_long_rows(random) : testing::random_operands(random));
     SCOPED_TRACE(describe(i, r));

@@ -19,18 +19,18 @@
 namespace qconform::reference {
 namespace {
 
-using testing::Expected;
-using testing::GuardedMemory;
+using testing::ExpectedOutput;
+using testing::FencedMemory;
 using testing::kCapacity;
-using testing::Random;
+using testing::SplitMixRandom;
 
 // Between inaccessible pages.
 class KernelSets : public testing::KernelSetTest {
  protected:
   // Prepares a node from w with `prepare(w)`, runs it on x and compares.
   template <typename Prepare>
-  void check(const std::vector<std::byte>& x, const std::vector<std::byte>& w, const Expected& expected, bool at_front,
-             Prepare prepare) {
+  void check(const std::vector<std::byte>& x, const std::vector<std::byte>& w, const ExpectedOutput& expected,
+             bool at_front, Prepare prepare) {
     const std::span<std::byte> x_memory = x_.bytes(x.size(), at_front);
     const std::span<std::byte> w_memory = w_.bytes(w.size(), at_front);
     const std::span<std::byte> y_memory = y_.bytes(expected.bytes.size(), at_front);
@@ -55,8 +55,8 @@ class KernelSets : public testing::KernelSetTest {
   // them, behind a 16-byte boundary.
   template <typename Prepare>
   void check_at(std::size_t offset, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
-                const Expected& expected, Prepare prepare) {
-    const auto shifted = [](GuardedMemory& memory, std::size_t size, std::size_t at) {
+                const ExpectedOutput& expected, Prepare prepare) {
+    const auto shifted = [](FencedMemory& memory, std::size_t size, std::size_t at) {
       return memory.bytes(size + at, true).subspan(at);  // the front is the begin of a page
     };
     const std::span<std::byte> x_memory = shifted(x_, x.size(), offset);
@@ -89,7 +89,7 @@ class KernelSets : public testing::KernelSetTest {
   }
 
   // Both convolutions on random data of one geometry.
-  void check_convolutions(Random& random, const ConvolutionOperands& operands) {
+  void check_convolutions(SplitMixRandom& random, const ConvolutionOperands& operands) {
     SCOPED_TRACE(testing::describe(operands));
     const ConvolutionGeometry& g = operands.geometry;
     const auto x =
@@ -107,7 +107,7 @@ class KernelSets : public testing::KernelSetTest {
   template <typename Node, typename Prepare>
   void check_linear(int i, const Node& node, const std::vector<std::byte>& x, bool at_front, Prepare prepare_node) {
     SCOPED_TRACE(testing::describe(node.layout));
-    const Expected expected = testing::expected_of(node, x);
+    const ExpectedOutput expected = testing::expected_of(node, x);
     const auto prepare = [&](std::span<const std::byte>) { return prepare_node(node); };
     ASSERT_NO_FATAL_FAILURE(check(x, {}, expected, at_front, prepare));
     ASSERT_NO_FATAL_FAILURE(check_at(static_cast<std::size_t>(i % 15) + 1, x, {}, expected, prepare));
@@ -124,9 +124,9 @@ class KernelSets : public testing::KernelSetTest {
   int declined_ = 0;  // nodes that the set has no kernel for
 
  private:
-  testing::GuardedMemory x_{kCapacity};
-  testing::GuardedMemory w_{kCapacity};
-  testing::GuardedMemory y_{kCapacity};
+  testing::FencedMemory x_{kCapacity};
+  testing::FencedMemory w_{kCapacity};
+  testing::FencedMemory y_{kCapacity};
   std::size_t computed_ = 0;
 };
 
@@ -163,7 +163,7 @@ TEST_P(KernelSets, EqualTheReferenceOnRandomConvolutions) {
   const int cases = scaled_for_set(3000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i));
+    SplitMixRandom random(static_cast<std::uint64_t>(i));
     ASSERT_NO_FATAL_FAILURE(check_convolutions(random, testing::random_operands(random)));
   }
 }
@@ -173,7 +173,7 @@ TEST_P(KernelSets, EqualTheReferenceOnLongRows) {
   const int cases = scaled_for_set(300);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i) + 11'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 11'000'000);
     ASSERT_NO_FATAL_FAILURE(check_convolutions(random, testing::random_long_rows(random)));
   }
 }
@@ -183,12 +183,12 @@ TEST_P(KernelSets, EqualTheReferenceInUnalignedMemory) {
   const int cases = scaled_for_set(20);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i) + 6'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 6'000'000);
     const ConvInteger node{testing::random_operands(random)};
     const ConvolutionGeometry& g = node.operands.geometry;
     const auto x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), 0);
     const auto w = testing::random_bytes(random, g.output_channels * g.depth(), 0);
-    const Expected sums = testing::expected_sums(node, x, w);
+    const ExpectedOutput sums = testing::expected_sums(node, x, w);
     for (std::size_t offset = 1; offset <= 15; ++offset) {
       ASSERT_NO_FATAL_FAILURE(check_at(offset, x, w, sums, [&](std::span<const std::byte> weights) {
         return GetParam().conv_integer(node, weights);
@@ -197,7 +197,7 @@ TEST_P(KernelSets, EqualTheReferenceInUnalignedMemory) {
     std::vector<std::int64_t> wide(sums.bytes.size() / sizeof(std::int32_t));
     accumulate(node.operands, x, w, wide);
     const QLinearConv quantized = testing::random_requantization(random, node.operands, wide);
-    const Expected bytes = testing::expected_bytes(quantized, RoundingProfile::correctly_rounded, x, w);
+    const ExpectedOutput bytes = testing::expected_bytes(quantized, RoundingProfile::correctly_rounded, x, w);
     for (std::size_t offset = 1; offset <= 15; ++offset) {
       ASSERT_NO_FATAL_FAILURE(check_at(offset, x, w, bytes, [&](std::span<const std::byte> weights) {
         return GetParam().qlinear_conv(quantized, RoundingProfile::correctly_rounded, weights);
@@ -208,7 +208,7 @@ TEST_P(KernelSets, EqualTheReferenceInUnalignedMemory) {
 
 // One case on either side of every tile border: channels, positions and depth.
 TEST_P(KernelSets, EqualTheReferenceAroundTileBorders) {
-  Random random(1);
+  SplitMixRandom random(1);
   for (const std::int64_t channels : {1, 2, 7}) {
     for (std::int64_t outputs = 1; outputs <= 18; ++outputs) {
       for (const std::int64_t input : {1, 4, 5, 8, 9, 15, 16, 17, 32, 33, 63, 64, 65, 79, 128, 129}) {
@@ -223,27 +223,29 @@ TEST_P(KernelSets, EqualTheReferenceAroundTileBorders) {
 }
 
 TEST_P(KernelSets, EqualTheReferenceBeyondEveryBlockSize) {
-  Random random(2);
-  struct Size {
+  SplitMixRandom random(2);
+  struct ConvolutionSize {
     std::int64_t channels, outputs, input, kernel;
   };
-  for (const Size& s : {Size{511, 5, 3, 1}, Size{512, 5, 3, 1}, Size{513, 5, 3, 1}, Size{1100, 3, 17, 1},
-                        Size{1, 3, 700, 601}, Size{2, 3, 560, 513}, Size{3, 2, 1100, 1030}, Size{3, 255, 5, 1},
-                        Size{3, 256, 5, 1}, Size{3, 257, 66, 1}, Size{2, 530, 3, 2}}) {
+  for (const ConvolutionSize& s :
+       {ConvolutionSize{511, 5, 3, 1}, ConvolutionSize{512, 5, 3, 1}, ConvolutionSize{513, 5, 3, 1},
+        ConvolutionSize{1100, 3, 17, 1}, ConvolutionSize{1, 3, 700, 601}, ConvolutionSize{2, 3, 560, 513},
+        ConvolutionSize{3, 2, 1100, 1030}, ConvolutionSize{3, 255, 5, 1}, ConvolutionSize{3, 256, 5, 1},
+        ConvolutionSize{3, 257, 66, 1}, ConvolutionSize{2, 530, 3, 2}}) {
     ASSERT_NO_FATAL_FAILURE(check_convolutions(random, plain_operands(s.channels, s.outputs, s.input, s.kernel)));
   }
 }
 
 // The largest products, deep enough to leave 32 bits: sums wrap, they do not saturate (rule C17).
 TEST_P(KernelSets, WrapSumsAsTheReferenceDoes) {
-  struct Extreme {
+  struct ExtremeOperands {
     ElementType x_type, w_type;
     std::int32_t x, x_zero_point, w, w_zero_point;
   };
-  for (const Extreme& e : {Extreme{ElementType::uint8, ElementType::uint8, 255, 0, 255, 0},
-                           Extreme{ElementType::uint8, ElementType::int8, 255, 0, -128, 127},
-                           Extreme{ElementType::int8, ElementType::int8, -128, 127, -128, 127},
-                           Extreme{ElementType::int8, ElementType::uint8, 127, -128, 0, 255}}) {
+  for (const ExtremeOperands& e : {ExtremeOperands{ElementType::uint8, ElementType::uint8, 255, 0, 255, 0},
+                                   ExtremeOperands{ElementType::uint8, ElementType::int8, 255, 0, -128, 127},
+                                   ExtremeOperands{ElementType::int8, ElementType::int8, -128, 127, -128, 127},
+                                   ExtremeOperands{ElementType::int8, ElementType::uint8, 127, -128, 0, 255}}) {
     ConvolutionOperands o = plain_operands(33030, 2, 9, 1);
     o.x_type = e.x_type;
     o.w_type = e.w_type;
@@ -265,7 +267,7 @@ TEST_P(KernelSets, RequantizeAnyAccumulatorAsTheReferenceDoes) {
   const int cases = scaled_for_set(1500);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i) + 1'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 1'000'000);
     const ConvolutionOperands o = plain_operands(0, 150, random.between(1, 3), 1);
     const auto positions = static_cast<std::size_t>(o.geometry.output_positions());
     const std::vector<std::int64_t> sums(150 * positions, 0);
@@ -277,7 +279,7 @@ TEST_P(KernelSets, RequantizeAnyAccumulatorAsTheReferenceDoes) {
 // Exact ties whose multiplier is not a double: y_scale has an odd factor that divides the
 // accumulator. Only integer arithmetic sees that they are ties (rule C19).
 TEST_P(KernelSets, RoundExactTiesToEven) {
-  Random random(4);
+  SplitMixRandom random(4);
   const int cases = scaled_for_set(400);
   for (int i = 0; i < cases; ++i) {
     const std::int64_t factor = 2 * random.between(1, 1 << 20) + 1;
@@ -323,7 +325,7 @@ TEST_P(KernelSets, DecideNearTiesBeyondDoublePrecision) {
   }
 }
 
-QuantizationLayout random_layout(Random& random) {
+QuantizationLayout random_layout(SplitMixRandom& random) {
   QuantizationLayout layout;
   if (random.one_in(2)) {
     layout.outer = random.between(1, 3);
@@ -334,7 +336,7 @@ QuantizationLayout random_layout(Random& random) {
 }
 
 // A float that quantizes to anything: ordinary, next to a tie, special, or any bits at all.
-float random_float(Random& random, float scale) {
+float random_float(SplitMixRandom& random, float scale) {
   const float near = (static_cast<float>(random.between(-300, 300)) + 0.5F) * scale;
   switch (random.between(0, 3)) {
     case 0: return static_cast<float>(random.between(-4000, 4000)) * scale / 16;
@@ -344,7 +346,7 @@ float random_float(Random& random, float scale) {
   }
 }
 
-QuantizeLinear random_quantize_linear(Random& random) {
+QuantizeLinear random_quantize_linear(SplitMixRandom& random) {
   QuantizeLinear node;
   node.layout = random_layout(random);
   node.x_type = random.one_in(3) ? ElementType::int32 : ElementType::float32;
@@ -358,7 +360,7 @@ QuantizeLinear random_quantize_linear(Random& random) {
   return node;
 }
 
-std::vector<std::byte> random_x(Random& random, const QuantizeLinear& node) {
+std::vector<std::byte> random_x(SplitMixRandom& random, const QuantizeLinear& node) {
   const auto elements = static_cast<std::size_t>(node.layout.elements());
   std::vector<std::byte> x(4 * elements);
   for (std::size_t i = 0; i < elements; ++i) {
@@ -378,14 +380,14 @@ TEST_P(KernelSets, EqualTheReferenceOnRandomQuantizeLinear) {
   const int cases = scaled_for_set(8000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i) + 2'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 2'000'000);
     const QuantizeLinear node = random_quantize_linear(random);
     const std::vector<std::byte> x = random_x(random, node);
     ASSERT_NO_FATAL_FAILURE(check_linear(i, node, x, random.one_in(2), GetParam().quantize_linear));
   }
 }
 
-DequantizeLinear random_dequantize_linear(Random& random) {
+DequantizeLinear random_dequantize_linear(SplitMixRandom& random) {
   DequantizeLinear node;
   node.layout = random_layout(random);
   node.x_type = random.pick({ElementType::uint8, ElementType::int8, ElementType::int32});
@@ -406,7 +408,7 @@ TEST_P(KernelSets, EqualTheReferenceOnRandomDequantizeLinear) {
   const int cases = scaled_for_set(8000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i) + 3'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 3'000'000);
     const DequantizeLinear node = random_dequantize_linear(random);
     const std::int64_t size = node.x_type == ElementType::int32 ? 4 : 1;
     const auto x = testing::random_bytes(random, size * node.layout.elements(), 0);
@@ -422,13 +424,13 @@ constexpr ElementType kDataTypes[] = {ElementType::uint8,      ElementType::int8
 constexpr ElementType kRealTypes[] = {ElementType::float32, ElementType::float16, ElementType::bfloat16,
                                       ElementType::int32};
 
-QuantizationLayout random_blocked_layout(Random& random) {
+QuantizationLayout random_blocked_layout(SplitMixRandom& random) {
   QuantizationLayout layout = random_layout(random);
   if (random.one_in(2)) layout.block = random.between(1, 4);
   return layout;
 }
 
-std::vector<std::byte> random_elements(Random& random, const QuantizationLayout& layout, ElementType type) {
+std::vector<std::byte> random_elements(SplitMixRandom& random, const QuantizationLayout& layout, ElementType type) {
   return testing::random_bytes(random, bytes_for(layout.elements(), bits_of(type)), 0);
 }
 
@@ -438,7 +440,7 @@ TEST_P(KernelSets, QuantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
   const int cases = scaled_for_set(4000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i) + 4'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 4'000'000);
     QuantizeLinear node;
     node.layout = random_blocked_layout(random);
     node.x_type = kRealTypes[random.between(0, 3)];
@@ -460,7 +462,7 @@ TEST_P(KernelSets, DequantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
   const int cases = scaled_for_set(4000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    Random random(static_cast<std::uint64_t>(i) + 5'000'000);
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 5'000'000);
     DequantizeLinear node;
     node.layout = random_blocked_layout(random);
     node.x_type = kDataTypes[random.between(0, 13)];

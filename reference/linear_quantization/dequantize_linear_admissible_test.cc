@@ -42,22 +42,22 @@ std::uint64_t rn_bits(ElementType type, const mpq_class& value, bool negative_ze
 
 // One way to multiply: difference and scale rounded to types, and the product to a type before the
 // output's (none: exact).
-struct Way {
+struct DequantizeWay {
   ElementType difference, scale, product;
 };
 
-constexpr Way kOnce{ElementType::undefined, ElementType::undefined, ElementType::undefined};
+constexpr DequantizeWay kOnce{ElementType::undefined, ElementType::undefined, ElementType::undefined};
 
-struct Arithmetic {
+struct DequantizeArithmetic {
   const char* what;
   int version;
   std::vector<ElementType> x;
   ElementType scale, y;
-  std::vector<Way> ways;  // the first is the reference's
+  std::vector<DequantizeWay> ways;  // the first is the reference's
   const char* rule;
 };
 
-const std::vector<Arithmetic>& arithmetics() {
+const std::vector<DequantizeArithmetic>& arithmetics() {
   constexpr auto kNone = ElementType::undefined;
   static const std::vector<ElementType> small{
       ElementType::uint2,        ElementType::int2,           ElementType::uint4,      ElementType::int4,
@@ -65,7 +65,7 @@ const std::vector<Arithmetic>& arithmetics() {
       ElementType::float8e4m3fn, ElementType::float8e4m3fnuz, ElementType::float8e5m2, ElementType::float8e5m2fnuz,
       ElementType::float4e2m1};
   static const std::vector<ElementType> int32{ElementType::int32};
-  static const std::vector<Arithmetic> all{
+  static const std::vector<DequantizeArithmetic> all{
       {"D1", 13, small, kF32, kF32, {kOnce}, ""},
       {"D1 from a float16 scale", 23, small, kF16, kF32, {kOnce}, ""},
       {"D1 from a float8e8m0 scale", 25, small, ElementType::float8e8m0, kF32, {kOnce}, ""},
@@ -87,7 +87,7 @@ double random_scale(Random& random, ElementType type) {
   return random.one_in(8) ? -scale : scale;
 }
 
-DequantizeLinear node_of(const Arithmetic& a, ElementType x, double scale, double zero_point) {
+DequantizeLinear node_of(const DequantizeArithmetic& a, ElementType x, double scale, double zero_point) {
   DequantizeLinear node;
   node.x_type = x;
   node.scale_type = a.scale;
@@ -102,10 +102,10 @@ std::uint64_t reference_output(const DequantizeLinear& node, std::uint64_t x_bit
   return output_bits(node, x_bits, dequantize_linear);
 }
 
-std::set<std::uint64_t> expected_members(const Arithmetic& a, double difference, double scale) {
+std::set<std::uint64_t> expected_members(const DequantizeArithmetic& a, double difference, double scale) {
   const bool negative_zero = std::signbit(difference) != std::signbit(scale);
   std::set<std::uint64_t> expected;
-  for (const Way& way : a.ways) {
+  for (const DequantizeWay& way : a.ways) {
     const mpq_class product = rn(way.difference, exact(difference)) * rn(way.scale, exact(scale));
     expected.insert(rn_bits(a.y, rn(way.product, product), negative_zero));
   }
@@ -122,7 +122,7 @@ double random_zero_point(Random& random, ElementType type) {
 TEST(AdmissibleDequantize, IsWhatTheRulesList) {
   Random random(79);
   const int count = testing::scaled(400);
-  for (const Arithmetic& a : arithmetics()) {
+  for (const DequantizeArithmetic& a : arithmetics()) {
     int open = 0;
     for (const ElementType type : a.x) {
       for (int i = 0; i < count; ++i) {
@@ -158,7 +158,7 @@ TEST(AdmissibleDequantize, IsWhatTheRulesList) {
   }
 }
 
-const Arithmetic kPlain{"", 23, {}, kF32, kF32, {}, ""};
+const DequantizeArithmetic kPlain{"", 23, {}, kF32, kF32, {}, ""};
 
 AdmissibleBits set_for(ElementType type, std::uint64_t x_bits, double scale, double zero_point = 0,
                        Wording wording = Wording::onnx) {

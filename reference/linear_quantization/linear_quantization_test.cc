@@ -50,7 +50,7 @@ float random_x(Random& random, float scale) {
 }
 
 // Rule Q1's rounded quotient leaves ties of its own, so both kinds are counted.
-struct SampleCounts {
+struct QuotientCounts {
   int values = 0;
   int exact_ties = 0;
   int rounded_onto_ties = 0;  // x / scale is no tie, RN32(x / scale) is
@@ -82,7 +82,7 @@ void expect_quantized(float x, float scale) {
 TEST(QuantizeLinear, EqualsTheDefinitionForEveryZeroPoint) {
   const int scales = testing::scaled(100);
   Random random(29);
-  SampleCounts counts;
+  QuotientCounts counts;
   for (int s = 0; s < scales; ++s) {
     const float scale = random_scale(random, s);
     for (int i = 0; i < 200; ++i) {

@@ -28,7 +28,7 @@ using oracle::rn;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One way to divide: operands rounded to a type (none: exact), then the quotient rounded to a type.
-struct Way {
+struct QuantizeWay {
   ElementType operands;
   ElementType quotient;
 };
@@ -41,17 +41,17 @@ constexpr auto kF64 = ElementType::float64;
 constexpr auto kInt32 = ElementType::int32;
 constexpr auto kE8m0 = ElementType::float8e8m0;
 
-struct Arithmetic {
+struct QuantizeArithmetic {
   const char* what;
   int version;
   ElementType x, scale, precision;
-  std::vector<Way> ways;  // the first is the reference's
+  std::vector<QuantizeWay> ways;  // the first is the reference's
   const char* rule;
 };
 
-const std::vector<Arithmetic>& arithmetics() {
-  static const std::vector<Way> int32_ways{{kF32, kF32}, {kNone, kF64}, {kNone, kNone}};
-  static const std::vector<Arithmetic> all{
+const std::vector<QuantizeArithmetic>& arithmetics() {
+  static const std::vector<QuantizeWay> int32_ways{{kF32, kF32}, {kNone, kF64}, {kNone, kNone}};
+  static const std::vector<QuantizeArithmetic> all{
       {"Q1 before 23", 10, kF32, kF32, kNone, {{kNone, kF32}, {kNone, kNone}}, "Q1"},
       {"Q1 at 21", 21, kF32, kF32, kNone, {{kNone, kF32}, {kNone, kNone}}, "Q1"},
       {"Q1 from 23", 23, kF32, kF32, kNone, {{kNone, kF32}}, ""},
@@ -96,7 +96,7 @@ std::uint64_t pattern_of(ElementType type, double value) {
   return encode(float_format(type), value, Overflow::saturate);
 }
 
-double random_scale(Random& random, const Arithmetic& a) {
+double random_scale(Random& random, const QuantizeArithmetic& a) {
   if (a.scale == kE8m0) return std::ldexp(1.0, static_cast<int>(random.between(-10, 3)));
   if (a.scale == kInt32) return static_cast<double>(random.between(1, 5000));
   // Large scales take large integers: those whose quotients lie close to ties.
@@ -105,7 +105,7 @@ double random_scale(Random& random, const Arithmetic& a) {
 }
 
 // x with x / scale next to an integer or a tie that y's range makes visible.
-double random_x(Random& random, const Arithmetic& a, double scale, IntegerRange range) {
+double random_x(Random& random, const QuantizeArithmetic& a, double scale, IntegerRange range) {
   const auto reach = std::min<std::int64_t>(range.hi - range.lo, 30000) + 4;
   const double halves = static_cast<double>(random.between(-2 * reach, 2 * reach)) / 2;
   const double limit = a.x == kInt32 ? 0x1p30 : 60000;
@@ -126,7 +126,7 @@ std::uint64_t stored(const mpz_class& value, ElementType type) {
   return static_cast<std::uint64_t>(value.get_si()) & ((std::uint64_t{1} << bits_of(type)) - 1);
 }
 
-QuantizeLinear node_of(const Arithmetic& a, ElementType y_type, double scale, std::int32_t zero_point) {
+QuantizeLinear node_of(const QuantizeArithmetic& a, ElementType y_type, double scale, std::int32_t zero_point) {
   QuantizeLinear node;
   node.x_type = a.x;
   node.scale_type = a.scale;
@@ -145,7 +145,7 @@ std::uint64_t reference_output(const QuantizeLinear& node, std::uint64_t x_bits)
 TEST(AdmissibleQuantize, IsWhatTheRulesList) {
   Random random(67);
   const int count = testing::scaled(1000);
-  for (const Arithmetic& a : arithmetics()) {
+  for (const QuantizeArithmetic& a : arithmetics()) {
     int open = 0;
     for (int i = 0; i < count; ++i) {
       const ElementType y_type = kIntegers[static_cast<std::size_t>(random.between(0, 7))];
@@ -155,11 +155,11 @@ TEST(AdmissibleQuantize, IsWhatTheRulesList) {
       const double x = random_x(random, a, scale, range);
       const QuantizeLinear node = node_of(a, y_type, scale, zero_point);
       std::set<std::uint64_t> expected;
-      for (const Way& way : a.ways) {
+      for (const QuantizeWay& way : a.ways) {
         const mpq_class quotient = rn(way.quotient, rn(way.operands, exact(x)) / rn(way.operands, exact(scale)));
         expected.insert(stored(quantized(quotient, zero_point, range), y_type));
       }
-      const Way& first = a.ways.front();
+      const QuantizeWay& first = a.ways.front();
       const mpq_class quotient = rn(first.quotient, rn(first.operands, exact(x)) / rn(first.operands, exact(scale)));
       const std::uint64_t x_bits = pattern_of(a.x, x);
       const AdmissibleBits got = admissible_quantize(node, x_bits, 0, Wording::onnx);
@@ -183,7 +183,7 @@ TEST(AdmissibleQuantize, FloatOutputsAreTheNearestNumbers) {
   for (const FormatFacts& format : oracle::small_formats()) {
     if (bits_of(format.type) > 8 || !format.has_sign) continue;
     const NumberLine line(format);
-    for (const Arithmetic& a : arithmetics()) {
+    for (const QuantizeArithmetic& a : arithmetics()) {
       if (a.version < 23 || a.ways.size() != 1 || a.precision == kF64) continue;
       for (int i = 0; i < count / 4; ++i) {
         const double scale = random_scale(random, a);
@@ -202,7 +202,7 @@ TEST(AdmissibleQuantize, FloatOutputsAreTheNearestNumbers) {
   }
 }
 
-const Arithmetic kPlain{"", 23, kF32, kF32, kNone, {}, ""};
+const QuantizeArithmetic kPlain{"", 23, kF32, kF32, kNone, {}, ""};
 
 AdmissibleBits set_for(double x, double scale, ElementType y_type, int version, Wording wording = Wording::onnx,
                        bool saturate = true, std::int32_t zero_point = 0) {

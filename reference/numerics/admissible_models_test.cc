@@ -19,13 +19,13 @@ using oracle::Random;
 // --- Q31 -----------------------------------------------------------------------------------------
 
 // multiplier = q * 2^(shift - 31)
-struct FixedPointMultiplier {
+struct QuantizedMultiplier {
   std::int64_t q;  // in [2^30, 2^31), or 0
   int shift;
 };
 
 // As TFLite's QuantizeMultiplier.
-FixedPointMultiplier quantize_multiplier(double multiplier) {
+QuantizedMultiplier quantize_multiplier(double multiplier) {
   int shift = 0;
   const double fraction = std::frexp(multiplier, &shift);
   auto q = static_cast<std::int64_t>(std::round(fraction * 0x1p31));
@@ -75,37 +75,37 @@ std::int64_t shift_half_up(std::int64_t value, int exponent) {
   return (value + (std::int64_t{1} << (exponent - 1))) >> exponent;
 }
 
-std::int64_t gemmlowp(std::int64_t a, FixedPointMultiplier m) {
+std::int64_t gemmlowp(std::int64_t a, QuantizedMultiplier m) {
   const std::int64_t high = doubling_high_multiply(shifted_left(a, std::max(0, m.shift)), m.q);
   return divide_by_power_of_two(high, std::max(0, -m.shift));
 }
 
 // NEON's vqrdmulh and vrshl without gemmlowp's fix-up: both round ties up.
-std::int64_t neon_half_up(std::int64_t a, FixedPointMultiplier m) {
+std::int64_t neon_half_up(std::int64_t a, QuantizedMultiplier m) {
   const std::int64_t high = shift_half_up(shifted_left(a, std::max(0, m.shift)) * m.q, 31);
   return shift_half_up(high, std::max(0, -m.shift));
 }
 
 // TFLite with single rounding, and XNNPACK's rndnu scalar kernels.
-std::int64_t single_rounding(std::int64_t a, FixedPointMultiplier m) {
+std::int64_t single_rounding(std::int64_t a, QuantizedMultiplier m) {
   return shift_half_up(a * m.q, 31 - m.shift);
 }
 
 // XNNPACK's rndna: single rounding with ties away from zero.
-std::int64_t single_rounding_away(std::int64_t a, FixedPointMultiplier m) {
+std::int64_t single_rounding_away(std::int64_t a, QuantizedMultiplier m) {
   const std::int64_t magnitude = shift_half_up(std::abs(a) * m.q, 31 - m.shift);
   return a < 0 ? -magnitude : magnitude;
 }
 
 // XNNPACK's rndnu on NEON: a truncating doubling multiplication and a rounding shift of at least one.
-std::int64_t xnnpack_rndnu(std::int64_t a, FixedPointMultiplier m) {
+std::int64_t xnnpack_rndnu(std::int64_t a, QuantizedMultiplier m) {
   const int right = std::max(1, -m.shift);
   return shift_half_up((shifted_left(a, m.shift + right) * m.q) >> 31, right);
 }
 
 struct FixedPointModel {
   const char* name;
-  std::int64_t (*round)(std::int64_t accumulator, FixedPointMultiplier);
+  std::int64_t (*round)(std::int64_t accumulator, QuantizedMultiplier);
 };
 
 constexpr FixedPointModel kFixedPointModels[] = {{"gemmlowp", gemmlowp},
@@ -143,7 +143,7 @@ TEST(FixedPointSet, HoldsWhatFixedPointImplementationsGive) {
   for (int i = 0; i < count; ++i) {
     const SummedElement e = fixed_point_element(random);
     const AdmissibleSet set = fixed_point_set(e.accumulator, e.parameters);
-    const FixedPointMultiplier multiplier = quantize_multiplier(in_double(e.parameters));
+    const QuantizedMultiplier multiplier = quantize_multiplier(in_double(e.parameters));
     const std::int32_t exactly = requantize(RoundingProfile::correctly_rounded, e.accumulator, e.parameters);
     const bool open = !float_interval_set(e.accumulator, e.parameters, 5).is_singleton();
     for (const FixedPointModel& model : kFixedPointModels) {
@@ -180,7 +180,7 @@ TEST(FixedPointSet, HoldsWhatMultipliersOfFloat32Give) {
     const AdmissibleSet set = fixed_point_float32_set(e.accumulator, e.parameters);
     const AdmissibleSet narrower = fixed_point_set(e.accumulator, e.parameters);
     for (const FloatMultiplier multiplier : kFloatMultipliers) {
-      const FixedPointMultiplier formed = quantize_multiplier(static_cast<double>(multiplier(e.parameters)));
+      const QuantizedMultiplier formed = quantize_multiplier(static_cast<double>(multiplier(e.parameters)));
       for (const FixedPointModel& model : kFixedPointModels) {
         const std::int64_t rounded = model.round(e.accumulator, formed);
         const std::int32_t value = saturate(rounded + e.parameters.y_zero_point, e.parameters.y_range);

@@ -35,7 +35,7 @@ mpz_class floor_of(const mpq_class& value) {
   return result;
 }
 
-oracle::OutputParameters for_oracle(const Requantization& p) {
+oracle::ChannelParameters for_oracle(const Requantization& p) {
   return {p.x_scale, p.w_scale, p.y_scale, p.y_zero_point, p.y_range.lo, p.y_range.hi};
 }
 
@@ -68,17 +68,18 @@ AdmissibleSet convolution_by_definition(const mpq_class& v, const mpq_class& t, 
 }
 
 // How a multiplier is formed: its error, and how far it may lie above and below.
-struct FixedPoint {
+struct FixedPointErrors {
   mpq_class error;
   mpq_class above;
   mpq_class below;
 };
 
-const FixedPoint kFromDouble{power_of_two(-31) + power_of_two(-51), power_of_two(-31), 0};
-const FixedPoint kFromFloat32{3 * power_of_two(-24) + 73 * power_of_two(-51), power_of_two(-22), power_of_two(-22)};
+const FixedPointErrors kFromDouble{power_of_two(-31) + power_of_two(-51), power_of_two(-31), 0};
+const FixedPointErrors kFromFloat32{3 * power_of_two(-24) + 73 * power_of_two(-51), power_of_two(-22),
+                                    power_of_two(-22)};
 
 AdmissibleSet fixed_point_by_definition(const mpq_class& v, const mpq_class& multiplier, const Requantization& p,
-                                        const FixedPoint& formed) {
+                                        const FixedPointErrors& formed) {
   const mpq_class m = abs(multiplier);
   mpq_class spread = abs(v) * formed.error;
   if (m * (1 - formed.below) < ratio(1, 2)) {
@@ -121,13 +122,13 @@ SummedElement end_on_a_tie(Random& random, int k) {
   return e;
 }
 
-struct SampleCounts {
+struct SetCounts {
   std::array<std::int64_t, 3> sets{};
   std::int64_t ends_on_ties = 0;
   void count(const AdmissibleSet& set) { ++sets[static_cast<std::size_t>(std::min<std::int64_t>(set.count(), 3) - 1)]; }
 };
 
-void count_ties(SampleCounts& counts, const mpq_class& v, int k) {
+void count_ties(SetCounts& counts, const mpq_class& v, int k) {
   const mpq_class g = ratio(k, (1 << 24) - k);
   if (oracle::distance_from_tie(v * (1 + g)) == 0) ++counts.ends_on_ties;
   if (oracle::distance_from_tie(v * (1 - g)) == 0) ++counts.ends_on_ties;
@@ -162,7 +163,7 @@ TEST(ExactSet, EqualsTheOracle) {
 TEST(FloatSet, EndsEqualTheDefinition) {
   const int count = testing::scaled(40'000);
   Random random(53);
-  SampleCounts counts;
+  SetCounts counts;
   for (int i = 0; i < count; ++i) {
     const int k =
         random.one_in(4) ? static_cast<int>(random.between(0, 1 << 20)) : static_cast<int>(random.between(0, 8));
@@ -228,7 +229,7 @@ TEST(FloatSet, HoldsEveryExpressionOutsideTheDomainAndOnlyThose) {
 }
 
 // Returns the multiplier that a tier forms: that of double where float32 may lose it.
-const FixedPoint& formed_for(Tier tier, const Requantization& p) {
+const FixedPointErrors& formed_for(Tier tier, const Requantization& p) {
   return tier == Tier::fixed_point_float32 && within_domain(p) ? kFromFloat32 : kFromDouble;
 }
 
@@ -237,7 +238,7 @@ class FixedPointSets : public ::testing::TestWithParam<Tier> {};
 TEST_P(FixedPointSets, HaveTheDefinitionsEnds) {
   const int count = testing::scaled(20'000);
   Random random(61);
-  SampleCounts counts;
+  SetCounts counts;
   for (int i = 0; i < count; ++i) {
     const SummedElement e = random.one_in(4) ? any_element(random) : adversarial_element(random);
     const mpq_class multiplier = scaled(1, e.parameters);
@@ -300,7 +301,7 @@ ConvolutionElement end_on_a_tie(Random& random) {
 TEST(FloatConvolutionSet, EndsEqualTheDefinition) {
   const int count = testing::scaled(40'000);
   Random random(67);
-  SampleCounts counts;
+  SetCounts counts;
   for (int i = 0; i < count; ++i) {
     const ConvolutionElement e = random.one_in(2) ? end_on_a_tie(random) : any_convolution(random);
     const long m = e.roundings();

@@ -17,7 +17,7 @@ namespace {
 using oracle::exact;
 using oracle::Random;
 
-struct Sample {
+struct RequantizeSample {
   std::int64_t accumulator;
   float x_scale;
   float w_scale;
@@ -29,7 +29,7 @@ float maybe_negative(Random& random, float value) {
 }
 
 // v = n + 1/2 exactly, all scales powers of two.
-Sample power_of_two_tie(Random& random) {
+RequantizeSample power_of_two_tie(Random& random) {
   const std::int64_t odd = 2 * random.between(-300, 300) + 1;
   const auto zeros = static_cast<int>(random.between(0, 36));
   const auto x_exponent = static_cast<int>(random.between(-40, 40));
@@ -39,7 +39,7 @@ Sample power_of_two_tie(Random& random) {
 }
 
 // v = n + 1/2 exactly with scales that are no powers of two: (2n+1)*d * a*b / (2*a*b*d).
-Sample ratio_tie(Random& random) {
+RequantizeSample ratio_tie(Random& random) {
   const std::int64_t a = random.between(1, 255);
   const std::int64_t b = random.between(1, 255);
   const std::int64_t d = random.between(1, 127);
@@ -50,7 +50,7 @@ Sample ratio_tie(Random& random) {
 
 // The y_scale with which v comes as near to n + 1/2 as a float32 scale allows, or one step beside
 // it. False when no normal or subnormal float does.
-bool solve_for_tie(Random& random, Sample& sample) {
+bool solve_for_tie(Random& random, RequantizeSample& sample) {
   // Near small n a float scale comes nearest.
   const std::int64_t n = random.between(0, random.one_in(2) ? 7 : 300);
   const mpq_class target = mpq_class(2 * n + 1, 2);
@@ -66,45 +66,45 @@ bool solve_for_tie(Random& random, Sample& sample) {
   return usable;
 }
 
-Sample near_tie(Random& random) {
-  Sample sample{};
+RequantizeSample near_tie(Random& random) {
+  RequantizeSample sample{};
   do {
     sample = {random.of_any_length(47), random.positive_float(-30, 30), random.positive_float(-30, 30), 0};
   } while (!solve_for_tie(random, sample));
   return sample;
 }
 
-Sample near_tie_with_extreme_scales(Random& random) {
-  Sample sample{};
+RequantizeSample near_tie_with_extreme_scales(Random& random) {
+  RequantizeSample sample{};
   do {
     sample = {random.of_any_length(47), random.any_float(), random.any_float(), 0};
   } while (!solve_for_tie(random, sample));
   return sample;
 }
 
-Sample of_any_bits(Random& random) {
+RequantizeSample of_any_bits(Random& random) {
   return {random.of_any_length(47), random.any_float(), random.any_float(), random.any_float()};
 }
 
 // Scales as models have them.
-Sample realistic(Random& random) {
+RequantizeSample realistic(Random& random) {
   return {random.between(-2'000'000, 2'000'000), random.positive_float(-10, -3), random.positive_float(-14, -5),
           random.positive_float(-8, -1)};
 }
 
-constexpr Sample (*kGenerators[])(Random&) = {power_of_two_tie, ratio_tie, near_tie, near_tie_with_extreme_scales,
-                                              of_any_bits,      realistic};
+constexpr RequantizeSample (*kGenerators[])(Random&) = {
+    power_of_two_tie, ratio_tie, near_tie, near_tie_with_extreme_scales, of_any_bits, realistic};
 
 constexpr IntegerRange kUint8{0, 255};
 constexpr IntegerRange kInt8{-128, 127};
 
 // Counts the samples that a comparison met: it shows nothing about rounding unless it met ties.
-struct SampleCounts {
+struct NearTieCounts {
   int exact_ties = 0;
   int near_ties = 0;           // within 1e-6 of a tie, and not on it
   int large_accumulators = 0;  // beyond 2^40, and not saturated
 
-  void count(const Sample& sample, const mpq_class& value) {
+  void count(const RequantizeSample& sample, const mpq_class& value) {
     if (abs(value) > 300) return;
     const mpq_class distance = oracle::distance_from_tie(value);
     if (distance == 0) ++exact_ties;
@@ -113,17 +113,17 @@ struct SampleCounts {
   }
 };
 
-Requantization parameters_of(Random& random, const Sample& sample) {
+Requantization parameters_of(Random& random, const RequantizeSample& sample) {
   const IntegerRange range = random.one_in(2) ? kUint8 : kInt8;
   const auto zero_point = static_cast<std::int32_t>(random.between(range.lo, range.hi));
   return {sample.x_scale, sample.w_scale, sample.y_scale, zero_point, range};
 }
 
-oracle::OutputParameters for_oracle(const Requantization& p) {
+oracle::ChannelParameters for_oracle(const Requantization& p) {
   return {p.x_scale, p.w_scale, p.y_scale, p.y_zero_point, p.y_range.lo, p.y_range.hi};
 }
 
-std::string describe(const Sample& s, const Requantization& p) {
+std::string describe(const RequantizeSample& s, const Requantization& p) {
   return ::testing::PrintToString(s.accumulator) + " * " + ::testing::PrintToString(p.x_scale) + " * " +
          ::testing::PrintToString(p.w_scale) + " / " + ::testing::PrintToString(p.y_scale) + ", zero point " +
          std::to_string(p.y_zero_point);
@@ -133,9 +133,9 @@ TEST(Requantize, EqualsTheOracleOnAMillionValues) {
   constexpr int kCount = 1'000'000;
   const int count = testing::scaled(kCount);
   Random random(20240601);
-  SampleCounts counts;
+  NearTieCounts counts;
   for (int i = 0; i < count; ++i) {
-    const Sample sample = kGenerators[static_cast<std::size_t>(i) % std::size(kGenerators)](random);
+    const RequantizeSample sample = kGenerators[static_cast<std::size_t>(i) % std::size(kGenerators)](random);
     const Requantization p = parameters_of(random, sample);
     const mpq_class value = oracle::scaled(sample.accumulator, for_oracle(p));
     counts.count(sample, value);
@@ -201,7 +201,7 @@ TEST(RequantizeProfiles, EqualTheirDefinitions) {
   Random random(7);
   int differ_from_exact[4] = {};
   for (int i = 0; i < count; ++i) {
-    Sample sample = kGenerators[static_cast<std::size_t>(i) % std::size(kGenerators)](random);
+    RequantizeSample sample = kGenerators[static_cast<std::size_t>(i) % std::size(kGenerators)](random);
     if (std::abs(sample.accumulator) > 0x7FFFFFFF) sample.accumulator %= 0x7FFFFFFF;
     const auto accumulator = static_cast<std::int32_t>(sample.accumulator);
     if (random.one_in(2)) {

@@ -81,7 +81,7 @@ Number clamp(const Number& value, const Number& lo, const Number& hi) {
   return std::max(lo, std::min(hi, value));
 }
 
-std::optional<float> float_multiplier(const OutputParameters& p) {
+std::optional<float> float_multiplier(const ChannelParameters& p) {
   const float product = rn32(exact(p.x_scale) * exact(p.w_scale));
   if (std::isinf(product)) return std::nullopt;
   const float multiplier = rn32(exact(product) / exact(p.y_scale));
@@ -91,16 +91,16 @@ std::optional<float> float_multiplier(const OutputParameters& p) {
 
 }  // namespace
 
-mpq_class scaled(std::int64_t accumulator, const OutputParameters& p) {
+mpq_class scaled(std::int64_t accumulator, const ChannelParameters& p) {
   return mpq_class(mpz_class(static_cast<long>(accumulator))) * exact(p.x_scale) * exact(p.w_scale) / exact(p.y_scale);
 }
 
-long requantize(std::int64_t accumulator, const OutputParameters& p) {
+long requantize(std::int64_t accumulator, const ChannelParameters& p) {
   const mpz_class shifted = rne(scaled(accumulator, p)) + p.zero_point;
   return clamp<mpz_class>(shifted, p.lo, p.hi).get_si();
 }
 
-std::optional<long> requantize_ort_f32(std::int32_t accumulator, const OutputParameters& p) {
+std::optional<long> requantize_ort_f32(std::int32_t accumulator, const ChannelParameters& p) {
   const std::optional<float> multiplier = float_multiplier(p);
   if (!multiplier) return std::nullopt;
   const float product = rn32(exact(rn32(exact(accumulator))) * exact(*multiplier));
@@ -109,7 +109,7 @@ std::optional<long> requantize_ort_f32(std::int32_t accumulator, const OutputPar
   return rne(clamped).get_si() + p.zero_point;
 }
 
-std::optional<long> requantize_onnx_reference(std::int32_t accumulator, const OutputParameters& p) {
+std::optional<long> requantize_onnx_reference(std::int32_t accumulator, const ChannelParameters& p) {
   const std::optional<float> multiplier = float_multiplier(p);
   if (!multiplier) return std::nullopt;
   const double product = rn64(exact(accumulator) * exact(*multiplier));
@@ -139,7 +139,7 @@ struct Q31 {
   int exponent;
 };
 
-Q31 multiplier_of(const OutputParameters& p) {
+Q31 multiplier_of(const ChannelParameters& p) {
   const double m = rn64(exact(rn64(exact(p.x_scale) * exact(p.w_scale))) / exact(p.y_scale));
   if (m == 0) return {0, 0};
   Q31 result{0, std::ilogb(m) + 1};
@@ -151,19 +151,19 @@ Q31 multiplier_of(const OutputParameters& p) {
   return result.exponent < -31 ? Q31{0, 0} : result;
 }
 
-long output(const mpz_class& rounded, const OutputParameters& p) {
+long output(const mpz_class& rounded, const ChannelParameters& p) {
   return clamp<mpz_class>(rounded + p.zero_point, p.lo, p.hi).get_si();
 }
 
 }  // namespace
 
-long requantize_tflite(std::int32_t accumulator, const OutputParameters& p) {
+long requantize_tflite(std::int32_t accumulator, const ChannelParameters& p) {
   const Q31 m = multiplier_of(p);
   const mpz_class high = half_up(accumulator * m.q * power_of_two(std::max(m.exponent, 0) - 31));
   return output(half_away(high * power_of_two(std::min(m.exponent, 0))), p);
 }
 
-long requantize_tflite_single_rounding(std::int32_t accumulator, const OutputParameters& p) {
+long requantize_tflite_single_rounding(std::int32_t accumulator, const ChannelParameters& p) {
   const Q31 m = multiplier_of(p);
   return output(half_up(accumulator * m.q * power_of_two(m.exponent - 31)), p);
 }

@@ -32,9 +32,9 @@ Real rounded(const Ball& value) {
 }
 
 // One step of the program on what is known of its operands.
-class Evaluation {
+class StepEvaluation {
  public:
-  Evaluation(const Program& program, std::vector<Balls>& values, const Step& step)
+  StepEvaluation(const Program& program, std::vector<Balls>& values, const Step& step)
       : result_(program.values[step.result]), y_(count_of(result_.shape)) {
     for (const ValueId operand : step.operands) operands_.push_back(&values[operand]);
   }
@@ -264,7 +264,7 @@ std::vector<Balls> exact_values(const Program& program) {
       values[i].push_back(ball.is_finite() ? Real(ball) : std::nullopt);
     }
   }
-  for (const Step& step : program.steps) values[step.result] = Evaluation(program, values, step).run(step);
+  for (const Step& step : program.steps) values[step.result] = StepEvaluation(program, values, step).run(step);
   return values;
 }
 

@@ -67,7 +67,7 @@ SummedElement ratio_tie(Random& random) {
 }
 
 // Counts the sets and values that a comparison met.
-struct SampleCounts {
+struct AdmissibleCounts {
   std::array<std::int64_t, 3> sets{};  // with 1, 2, more members
   std::int64_t without_roundings = 0;  // k = 0 and an exact tie or a value beside one
   std::int64_t at_an_end = 0;          // values at an end of a set that is no singleton
@@ -104,7 +104,7 @@ SummedElement adversarial_element(Random& random) {
 
 void check_float_expressions(int count) {
   Random random(31);
-  SampleCounts counts;
+  AdmissibleCounts counts;
   std::array<std::int64_t, 32> differs{};
   const auto expressions = float_expressions();
   for (int i = 0; i < count; ++i) {

@@ -33,19 +33,19 @@ std::vector<std::int64_t> shape_with(std::int64_t first, std::int64_t second, co
 }
 
 // Around the vector widths and tile sizes, and now and then nothing at all.
-std::int64_t random_channels(Random& random) {
+std::int64_t random_channels(SplitMixRandom& random) {
   if (random.one_in(40)) return 0;
   return random.pick<std::int64_t>({1, 1, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33});
 }
 
-std::int64_t random_input(Random& random, std::size_t rank) {
+std::int64_t random_input(SplitMixRandom& random, std::size_t rank) {
   if (random.one_in(40)) return 0;
   if (rank > 1) return random.between(1, rank == 2 ? 20 : 7);
   return random.pick<std::int64_t>({1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 130});
 }
 
 // One attempt; empty when it leaves the contract or costs too much.
-std::optional<ConvolutionGeometry> attempt_geometry(Random& random) {
+std::optional<ConvolutionGeometry> attempt_geometry(SplitMixRandom& random) {
   const auto rank = static_cast<std::size_t>(random.pick({1, 1, 2, 2, 2, 3, 4}));
   const std::int64_t group = random.pick<std::int64_t>({1, 1, 1, 2, 3, 8, 16});
   const bool depthwise = random.one_in(6);
@@ -81,13 +81,13 @@ std::optional<ConvolutionGeometry> attempt_geometry(Random& random) {
   return sums * (geometry->depth() + 4) <= kMaxProducts ? geometry : std::nullopt;
 }
 
-std::int32_t random_zero_point(Random& random, ElementType type) {
+std::int32_t random_zero_point(SplitMixRandom& random, ElementType type) {
   const IntegerRange range = range_of(type);
   return static_cast<std::int32_t>(
       random.pick<std::int64_t>({0, range.lo, range.hi, random.between(range.lo, range.hi)}));
 }
 
-std::vector<std::int32_t> random_bias(Random& random, std::int64_t channels) {
+std::vector<std::int32_t> random_bias(SplitMixRandom& random, std::int64_t channels) {
   if (random.one_in(3)) return {};
   const std::int64_t limit = random.pick<std::int64_t>({100, 1 << 20, std::int64_t{1} << 30, 2147483647});
   std::vector<std::int32_t> bias;
@@ -95,23 +95,23 @@ std::vector<std::int32_t> random_bias(Random& random, std::int64_t channels) {
   return bias;
 }
 
-ElementType random_type(Random& random) {
+ElementType random_type(SplitMixRandom& random) {
   return random.one_in(2) ? ElementType::uint8 : ElementType::int8;
 }
 
 // A scale around one: 2^-8 to 2^8.
-float moderate_scale(Random& random) {
+float moderate_scale(SplitMixRandom& random) {
   const auto mantissa = static_cast<std::uint32_t>(random.bits() & 0x7FFFFFU);
   const auto exponent = static_cast<std::uint32_t>(random.between(127 - 8, 127 + 7));
   return std::bit_cast<float>(exponent << 23 | mantissa);
 }
 
-float power_of_two(Random& random) {
+float power_of_two(SplitMixRandom& random) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(random.between(127 - 10, 127 + 10)) << 23);
 }
 
 // The y_scale that takes `sum` next to a tie, one unit in the last place off it half of the time.
-float tie_scale(Random& random, std::int64_t sum, float x_scale, float w_scale) {
+float tie_scale(SplitMixRandom& random, std::int64_t sum, float x_scale, float w_scale) {
   const double tie = static_cast<double>(random.between(0, 120)) + 0.5;
   const double magnitude = static_cast<double>(sum < 0 ? -sum : sum) * static_cast<double>(x_scale);
   const auto scale = static_cast<float>(magnitude * static_cast<double>(w_scale) / tie);
@@ -168,7 +168,7 @@ std::string kernel_set_name(const ::testing::TestParamInfo<KernelSet>& set) {
   return set.param.name;
 }
 
-Expected expected_sums(const ConvInteger& node, std::span<const std::byte> x, std::span<const std::byte> w) {
+ExpectedOutput expected_sums(const ConvInteger& node, std::span<const std::byte> x, std::span<const std::byte> w) {
   const ConvolutionGeometry& g = node.operands.geometry;
   std::vector<std::int32_t> sums(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
   conv_integer(node, x, w, sums);
@@ -176,32 +176,32 @@ Expected expected_sums(const ConvInteger& node, std::span<const std::byte> x, st
   return {{bytes.begin(), bytes.end()}, ElementType::int32, output_shape(g)};
 }
 
-Expected expected_bytes(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
-                        std::span<const std::byte> w) {
+ExpectedOutput expected_bytes(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
+                              std::span<const std::byte> w) {
   const ConvolutionGeometry& g = node.operands.geometry;
-  Expected y{{}, node.y_type == ElementType::int8 ? ElementType::int8 : ElementType::uint8, output_shape(g)};
+  ExpectedOutput y{{}, node.y_type == ElementType::int8 ? ElementType::int8 : ElementType::uint8, output_shape(g)};
   y.bytes.resize(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
   qlinear_conv(node, profile, x, w, y.bytes);
   return y;
 }
 
-Expected expected_of(const QuantizeLinear& node, std::span<const std::byte> x) {
+ExpectedOutput expected_of(const QuantizeLinear& node, std::span<const std::byte> x) {
   const QuantizationLayout& layout = node.layout;
-  Expected y{{}, node.y_type, {layout.outer, layout.channels, layout.inner}};
+  ExpectedOutput y{{}, node.y_type, {layout.outer, layout.channels, layout.inner}};
   y.bytes.resize(static_cast<std::size_t>(bytes_for(layout.elements(), bits_of(node.y_type))));
   quantize_linear(node, x, y.bytes);
   return y;
 }
 
-Expected expected_of(const DequantizeLinear& node, std::span<const std::byte> x) {
+ExpectedOutput expected_of(const DequantizeLinear& node, std::span<const std::byte> x) {
   const QuantizationLayout& layout = node.layout;
-  Expected y{{}, node.y_type, {layout.outer, layout.channels, layout.inner}};
+  ExpectedOutput y{{}, node.y_type, {layout.outer, layout.channels, layout.inner}};
   y.bytes.resize(static_cast<std::size_t>(bytes_for(layout.elements(), bits_of(node.y_type))));
   dequantize_linear(node, x, y.bytes);
   return y;
 }
 
-::testing::AssertionResult equal(std::span<const std::byte> got, const Expected& expected) {
+::testing::AssertionResult equal(std::span<const std::byte> got, const ExpectedOutput& expected) {
   const std::vector<std::byte>& bytes = expected.bytes;
   if (got.size() != bytes.size()) return ::testing::AssertionFailure() << got.size() << " bytes, not " << bytes.size();
   if (got.empty() || std::memcmp(got.data(), bytes.data(), got.size()) == 0) return ::testing::AssertionSuccess();
@@ -213,19 +213,19 @@ Expected expected_of(const DequantizeLinear& node, std::span<const std::byte> x)
                                        << text_of(expected.type, bytes.data(), first);
 }
 
-std::uint64_t Random::bits() {
+std::uint64_t SplitMixRandom::bits() {
   std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
   return z ^ (z >> 31);
 }
 
-std::int64_t Random::between(std::int64_t lo, std::int64_t hi) {
+std::int64_t SplitMixRandom::between(std::int64_t lo, std::int64_t hi) {
   const auto width = static_cast<std::uint64_t>(hi - lo) + 1;
   return lo + static_cast<std::int64_t>(bits() % width);
 }
 
-GuardedMemory::GuardedMemory(std::size_t capacity) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+FencedMemory::FencedMemory(std::size_t capacity) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
   accessible_ = (capacity + page_ - 1) / page_ * page_;
   void* const mapping = mmap(nullptr, accessible_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) throw std::runtime_error("mmap failed");
@@ -235,11 +235,11 @@ GuardedMemory::GuardedMemory(std::size_t capacity) : page_(static_cast<std::size
   }
 }
 
-GuardedMemory::~GuardedMemory() {
+FencedMemory::~FencedMemory() {
   munmap(mapping_, accessible_ + 2 * page_);
 }
 
-std::span<std::byte> GuardedMemory::bytes(std::size_t size, bool at_front) const {
+std::span<std::byte> FencedMemory::bytes(std::size_t size, bool at_front) const {
   if (size > accessible_) throw std::runtime_error("guarded memory is too small");
   return {mapping_ + page_ + (at_front ? 0 : accessible_ - size), size};
 }
@@ -250,7 +250,7 @@ int scaled(int cases) {
   return std::max(1, static_cast<int>(cases * scale));
 }
 
-ConvolutionOperands random_operands(Random& random) {
+ConvolutionOperands random_operands(SplitMixRandom& random) {
   std::optional<ConvolutionGeometry> geometry;
   while (!geometry) geometry = attempt_geometry(random);
   ConvolutionOperands o;
@@ -272,7 +272,7 @@ SpatialAxis with_output(SpatialAxis axis) {
   return axis;
 }
 
-ConvolutionOperands random_long_rows(Random& random) {
+ConvolutionOperands random_long_rows(SplitMixRandom& random) {
   ConvolutionOperands o;
   ConvolutionGeometry& g = o.geometry;
   const SpatialAxis plain{
@@ -311,7 +311,7 @@ ConvolutionOperands random_long_rows(Random& random) {
   return o;
 }
 
-std::vector<std::byte> random_bytes(Random& random, std::int64_t count, std::int32_t zero_point) {
+std::vector<std::byte> random_bytes(SplitMixRandom& random, std::int64_t count, std::int32_t zero_point) {
   const std::int64_t kind = random.between(0, 3);
   const auto constant = static_cast<std::int32_t>(random.pick({0, 255, 127, 128}));
   std::vector<std::byte> bytes(static_cast<std::size_t>(count));
@@ -327,7 +327,7 @@ std::vector<std::byte> random_bytes(Random& random, std::int64_t count, std::int
   return bytes;
 }
 
-QLinearConv random_requantization(Random& random, const ConvolutionOperands& operands,
+QLinearConv random_requantization(SplitMixRandom& random, const ConvolutionOperands& operands,
                                   std::span<const std::int64_t> sums) {
   QLinearConv node;
   node.operands = operands;
@@ -357,7 +357,7 @@ QLinearConv random_requantization(Random& random, const ConvolutionOperands& ope
   return node;
 }
 
-float random_scale(Random& random) {
+float random_scale(SplitMixRandom& random) {
   for (;;) {
     const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
     if (is_finite(value) && value != 0) return value;

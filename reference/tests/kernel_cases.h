@@ -40,26 +40,26 @@ class KernelSetTest : public ::testing::TestWithParam<KernelSet> {
 inline constexpr std::size_t kCapacity = std::size_t{1} << 20;
 
 /// The output that a node must have.
-struct Expected {
+struct ExpectedOutput {
   std::vector<std::byte> bytes;
   ElementType type;
   std::vector<std::int64_t> shape;
 };
 
-[[nodiscard]] Expected expected_sums(const ConvInteger& node, std::span<const std::byte> x,
-                                     std::span<const std::byte> w);
-[[nodiscard]] Expected expected_bytes(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
-                                      std::span<const std::byte> w);
-[[nodiscard]] Expected expected_of(const QuantizeLinear& node, std::span<const std::byte> x);
-[[nodiscard]] Expected expected_of(const DequantizeLinear& node, std::span<const std::byte> x);
+[[nodiscard]] ExpectedOutput expected_sums(const ConvInteger& node, std::span<const std::byte> x,
+                                           std::span<const std::byte> w);
+[[nodiscard]] ExpectedOutput expected_bytes(const QLinearConv& node, RoundingProfile profile,
+                                            std::span<const std::byte> x, std::span<const std::byte> w);
+[[nodiscard]] ExpectedOutput expected_of(const QuantizeLinear& node, std::span<const std::byte> x);
+[[nodiscard]] ExpectedOutput expected_of(const DequantizeLinear& node, std::span<const std::byte> x);
 
 /// Bit for bit; a failure tells the first element that differs by its coordinate.
-[[nodiscard]] ::testing::AssertionResult equal(std::span<const std::byte> got, const Expected& expected);
+[[nodiscard]] ::testing::AssertionResult equal(std::span<const std::byte> got, const ExpectedOutput& expected);
 
 /// Reproducible on every machine (SplitMix64); std:: distributions are not.
-class Random {
+class SplitMixRandom {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  explicit SplitMixRandom(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t bits();
   /// In [lo, hi], both included.
@@ -75,12 +75,12 @@ class Random {
 };
 
 /// Memory between two inaccessible pages: an access beyond it is a SIGSEGV.
-class GuardedMemory {
+class FencedMemory {
  public:
-  explicit GuardedMemory(std::size_t capacity);
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
-  ~GuardedMemory();
+  explicit FencedMemory(std::size_t capacity);
+  FencedMemory(const FencedMemory&) = delete;
+  FencedMemory& operator=(const FencedMemory&) = delete;
+  ~FencedMemory();
 
   /// `size` bytes that begin right behind the front guard or end right before the back guard.
   [[nodiscard]] std::span<std::byte> bytes(std::size_t size, bool at_front) const;
@@ -95,25 +95,25 @@ class GuardedMemory {
 [[nodiscard]] int scaled(int cases);
 
 /// A convolution within the contract whose reference costs at most a few hundred thousand products.
-[[nodiscard]] ConvolutionOperands random_operands(Random& random);
+[[nodiscard]] ConvolutionOperands random_operands(SplitMixRandom& random);
 
 /// Layers that kernels compute with positions as lanes: a single tap and at least 64 positions, or one input channel in
 /// each group and long rows.
-[[nodiscard]] ConvolutionOperands random_long_rows(Random& random);
+[[nodiscard]] ConvolutionOperands random_long_rows(SplitMixRandom& random);
 
 /// The axis with its output; pad_end grows where no window would fit.
 [[nodiscard]] SpatialAxis with_output(SpatialAxis axis);
 
 /// Bytes that are uniform, or extreme, or mostly the zero point.
-[[nodiscard]] std::vector<std::byte> random_bytes(Random& random, std::int64_t count, std::int32_t zero_point);
+[[nodiscard]] std::vector<std::byte> random_bytes(SplitMixRandom& random, std::int64_t count, std::int32_t zero_point);
 
 /// Completes a QLinearConv: scales that put some results of the given sums next to ties, or exactly
 /// there, or far outside what hardware multiplies without underflow.
-[[nodiscard]] QLinearConv random_requantization(Random& random, const ConvolutionOperands& operands,
+[[nodiscard]] QLinearConv random_requantization(SplitMixRandom& random, const ConvolutionOperands& operands,
                                                 std::span<const std::int64_t> sums);
 
 /// A finite float32 that is not zero.
-[[nodiscard]] float random_scale(Random& random);
+[[nodiscard]] float random_scale(SplitMixRandom& random);
 
 [[nodiscard]] std::string describe(const ConvolutionOperands& operands);
 [[nodiscard]] std::string describe(const QuantizationLayout& layout);

@@ -25,7 +25,7 @@ constexpr std::uint32_t kChunk = 1U << 12;
 constexpr std::uint32_t kInfinity = 0x7F800000U;
 
 // Consecutive patterns with one answer: from `first` to the next segment's.
-struct Segment {
+struct InputSegment {
   std::uint32_t first;
   std::byte expected;
 };
@@ -39,9 +39,9 @@ std::uint8_t integer_code(const SweepScale& p, std::int32_t value) {
 }
 
 // The outputs by definition, as codes: the low bits of an element.
-class Definition {
+class QuantizeDefinition {
  public:
-  explicit Definition(const SweepScale& p) : p_(p) {
+  explicit QuantizeDefinition(const SweepScale& p) : p_(p) {
     if (is_integer(p.y_type)) return;
     const auto& formats = small_formats();
     format_ = &*std::find_if(formats.begin(), formats.end(), [&](const auto& f) { return f.type == p.y_type; });
@@ -88,14 +88,14 @@ class Definition {
 
 class Steps {
  public:
-  explicit Steps(const Definition& definition) : definition_(definition) {
+  explicit Steps(const QuantizeDefinition& definition) : definition_(definition) {
     for (const std::uint32_t sign : {0U, 0x80000000U}) {
       add_finite(sign);
       for (const std::uint32_t special : {kInfinity, kInfinity + 1}) add(sign | special, definition.of(sign | special));
     }
   }
 
-  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+  [[nodiscard]] const std::vector<InputSegment>& segments() const { return segments_; }
 
  private:
   void add(std::uint32_t first, std::byte expected) { segments_.push_back({first, definition_.canonical(expected)}); }
@@ -116,12 +116,12 @@ class Steps {
     }
   }
 
-  const Definition& definition_;
-  std::vector<Segment> segments_;
+  const QuantizeDefinition& definition_;
+  std::vector<InputSegment> segments_;
 };
 
 // The expected outputs of one chunk. `at` is the last segment that begins no later than it.
-bool fill_expected(const std::vector<Segment>& segments, std::size_t& at, std::uint32_t begin,
+bool fill_expected(const std::vector<InputSegment>& segments, std::size_t& at, std::uint32_t begin,
                    std::vector<std::byte>& expected) {
   const std::uint64_t end = std::uint64_t{begin} + kChunk;
   while (at + 1 < segments.size() && segments[at + 1].first <= begin) ++at;
@@ -159,7 +159,7 @@ std::string sweep(const KernelSet& set, const SweepScale& p, std::int64_t stride
   const auto kernel = set.quantize_linear(node);
   // The scalar set is the reference: it has a kernel for everything.
   if (kernel == nullptr) return &set == kernel_sets().data() ? "no kernel" : std::string();
-  const Definition definition(p);
+  const QuantizeDefinition definition(p);
   const Steps steps(definition);
   const int bits = bits_of(p.y_type);
   std::vector<std::uint32_t> x(kChunk);

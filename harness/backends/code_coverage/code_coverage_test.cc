@@ -117,7 +117,7 @@ void in_worker(CodeCoverage& code, const std::function<void()>& work) {
   EXPECT_EQ(status, 0);
 }
 
-struct Library {
+struct InstrumentedLibrary {
   std::array<std::uint32_t, 3> guards{};
   std::array<std::uintptr_t, 6> table{};
 
@@ -146,8 +146,8 @@ TEST(CodeCoverage, HearsNothingOfOtherCode) {
 TEST(CodeCoverage, MarksGuardsOfAnyWorker) {
   CodeCoverage code;
   // Guards lie in a module.
-  static Library first;
-  static Library second;
+  static InstrumentedLibrary first;
+  static InstrumentedLibrary second;
   first.fill_table();
   second.fill_table();
   const auto load_both = [] {

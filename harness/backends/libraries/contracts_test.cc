@@ -144,13 +144,13 @@ std::vector<std::unique_ptr<Suite>> suites(const std::string& name, std::uint64_
   return std::move(*opened);
 }
 
-struct Judged {
+struct JudgedReport {
   Report report;
   std::map<std::uint64_t, VerdictKind> verdicts;  // verdicts on the first backend, by the case's digest
 };
 
-Judged run(std::vector<std::unique_ptr<Suite>> sources, std::vector<std::unique_ptr<Backend>> backends) {
-  Judged judged;
+JudgedReport run(std::vector<std::unique_ptr<Suite>> sources, std::vector<std::unique_ptr<Backend>> backends) {
+  JudgedReport judged;
   SuiteRunOptions options;
   options.judged = [&](const Case& test_case, const CornerCaseCounts&,
                        const std::vector<CaseResult::OfBackend>& results) {
@@ -162,9 +162,9 @@ Judged run(std::vector<std::unique_ptr<Suite>> sources, std::vector<std::unique_
 }
 
 // Refuses a part of what its kernels compute: one setting of a library.
-class Setting final : public Backend {
+class ContractSetting final : public Backend {
  public:
-  Setting(std::string name, std::uint64_t refused)
+  ContractSetting(std::string name, std::uint64_t refused)
       : inner_(backend::in_tree(reference::kernel_sets().front(), kArithmetic, name)), refused_(refused) {}
   [[nodiscard]] const BackendInfo& info() const override { return inner_->info(); }
   [[nodiscard]] bool refuses(const Case& test_case) const { return (digest_of(test_case) & 7U) < refused_; }
@@ -179,9 +179,9 @@ class Setting final : public Backend {
 };
 
 std::unique_ptr<Backend> setting_beside_plain(std::uint64_t refused, std::uint64_t refused_by_plain) {
-  return backend::with_siblings(std::make_unique<Setting>("library@fast", refused), {"library@plain"},
+  return backend::with_siblings(std::make_unique<ContractSetting>("library@fast", refused), {"library@plain"},
                                 [=](const std::string& name) -> Result<std::unique_ptr<Backend>> {
-                                  return std::make_unique<Setting>(name, refused_by_plain);
+                                  return std::make_unique<ContractSetting>(name, refused_by_plain);
                                 });
 }
 
@@ -190,15 +190,15 @@ TEST(Siblings, ARunFailsExactlyWhereOneRefusesWhatAnotherComputes) {
   for (const std::uint64_t plain : {0U, 2U, 3U, 5U}) {
     std::vector<std::unique_ptr<Backend>> backends;
     backends.push_back(setting_beside_plain(3, plain));
-    Setting fast("library@fast", 3);
-    Setting other("library@plain", plain);
+    ContractSetting fast("library@fast", 3);
+    ContractSetting other("library@plain", plain);
     std::set<std::uint64_t> expected;
     for (auto& suite : suites("random", 300)) {
       while (auto next = *suite->next()) {
         if (fast.refuses(*next) && !other.refuses(*next)) expected.insert(digest_of(*next));
       }
     }
-    const Judged judged = run(suites("random", 300), std::move(backends));
+    const JudgedReport judged = run(suites("random", 300), std::move(backends));
     std::set<std::uint64_t> found;
     for (const auto& [digest, verdict] : judged.verdicts) {
       if (verdict == VerdictKind::refused_here) found.insert(digest);
@@ -222,7 +222,7 @@ TEST(Siblings, NoRefusalOfOnnxRuntimeIsContradictedByASettingThatTheRunDidNotAsk
   for (const std::string name : {"graphs", "corpus"}) {
     const auto cases = static_cast<std::uint64_t>(testing::scaled(300));
     auto again = backend::select_all({"onnxruntime@all"}, kArithmetic);
-    const Judged judged = run(suites(name, cases), std::move(*again));
+    const JudgedReport judged = run(suites(name, cases), std::move(*again));
     GuardedOutput output;
     std::uint64_t contradicted = 0;
     for (auto& suite : suites(name, cases)) {

@@ -70,17 +70,17 @@ struct EpApi {
   OrtStatus* (*fuse)(GraphSupport*, const Node* const*, std::size_t count, const void* options);
 };
 
-enum class Defect { none, half_away, crash };
+enum class ProviderDefect { none, half_away, crash };
 
 struct SampleCompute : NodeCompute {
   const OrtApi* api = nullptr;
-  Defect defect = Defect::none;
+  ProviderDefect defect = ProviderDefect::none;
   std::array<std::size_t, 3> inputs{};  // positions of x, its scale and zero point in the fused node's inputs
 };
 
 struct SampleEp : Ep {
   const OrtApi* api = nullptr;
-  Defect defect = Defect::none;
+  ProviderDefect defect = ProviderDefect::none;
 };
 
 struct SampleFactory : EpFactory {
@@ -90,9 +90,9 @@ struct SampleFactory : EpFactory {
 #define SAMPLE_TRY(status) \
   if (OrtStatus* failed = (status)) return failed
 
-std::uint8_t quantized(float x, float scale, std::uint8_t zero, Defect defect) {
+std::uint8_t quantized(float x, float scale, std::uint8_t zero, ProviderDefect defect) {
   const float quotient = x / scale;
-  const float rounded = defect == Defect::half_away ? std::round(quotient) : std::nearbyint(quotient);
+  const float rounded = defect == ProviderDefect::half_away ? std::round(quotient) : std::nearbyint(quotient);
   if (std::isnan(rounded)) return 0;
   return static_cast<std::uint8_t>(std::clamp(static_cast<double>(rounded) + zero, 0.0, 255.0));
 }
@@ -130,7 +130,7 @@ OrtStatus* compute(NodeCompute* self, void* /*state*/, OrtKernelContext* context
   if (scale.elements != 1 || zero.shape != scale.shape) {
     return api.CreateStatus(ORT_NOT_IMPLEMENTED, "takes one scale, and a zero point of its shape");
   }
-  if (node.defect == Defect::crash) std::abort();
+  if (node.defect == ProviderDefect::crash) std::abort();
   OrtValue* output = nullptr;
   SAMPLE_TRY(api.KernelContext_GetOutput(context, 0, x.shape.data(), x.shape.size(), &output));
   void* y = nullptr;
@@ -251,15 +251,17 @@ void release_computes(Ep* /*self*/, NodeCompute** computes, std::size_t count) {
 }
 
 // The library keeps an option of a session's provider as ep.NAME.OPTION, its name in lower case.
-Defect stated_defect(const OrtApi& api, const OrtSessionOptions* options) {
+ProviderDefect stated_defect(const OrtApi& api, const OrtSessionOptions* options) {
   std::array<char, 32> text{};
   std::size_t size = text.size();
   if (OrtStatus* failed = api.GetSessionConfigEntry(options, "ep.sample.defect", text.data(), &size)) {
     api.ReleaseStatus(failed);
-    return Defect::none;
+    return ProviderDefect::none;
   }
   const std::string_view value = text.data();
-  return value == "half-away" ? Defect::half_away : value == "crash" ? Defect::crash : Defect::none;
+  return value == "half-away" ? ProviderDefect::half_away
+         : value == "crash"   ? ProviderDefect::crash
+                              : ProviderDefect::none;
 }
 
 OrtStatus* create(EpFactory* self, const HardwareDevice* const*, const void* const*, std::size_t,

@@ -44,14 +44,14 @@ std::vector<Section> sections() {
 }
 
 // A row of a section's table.
-struct Row {
+struct SectionRow {
   std::vector<std::string> ids;
   bool depends = false;  ///< on another processor, release or option, or on memory as it was
 };
 
 // The names in backquotes of the first cell.
-Row row_of(std::string_view line) {
-  Row row;
+SectionRow row_of(std::string_view line) {
+  SectionRow row;
   for (const char* word : {"--cpu", "2024-11-08", "from run to run", "never written", "@avx2_vnni"}) {
     row.depends = row.depends || line.find(word) != std::string_view::npos;
   }
@@ -67,8 +67,8 @@ Row row_of(std::string_view line) {
 }
 
 // The rows of all tables below a heading, up to the next one.
-std::vector<Row> rows_below(std::string_view page, std::string_view heading) {
-  std::vector<Row> rows;
+std::vector<SectionRow> rows_below(std::string_view page, std::string_view heading) {
+  std::vector<SectionRow> rows;
   bool is_inside = false;
   while (!page.empty()) {
     const std::string_view line = page.substr(0, page.find('\n'));
@@ -138,7 +138,7 @@ TEST(Reproducers, PassJudgedWhereTheDefectIsNot) {
   }
   std::size_t judged = 0;
   for (const Section& section : sections()) {
-    for (const Row& row : rows_below(text, section.heading)) {
+    for (const SectionRow& row : rows_below(text, section.heading)) {
       for (const std::string& id : row.ids) {
         for (const Case* vector : vectors_named(id)) {
           const bool is_graph = !vector->is_one_node();
@@ -180,7 +180,7 @@ TEST_P(ReproducersOf, FailWhereTheDefectIs) {
   }
   if (backends.empty()) GTEST_SKIP() << section.backends.front() << " " << section.version << " is not here";
   std::size_t failing = 0;
-  for (const Row& row : rows_below(page(), section.heading)) {
+  for (const SectionRow& row : rows_below(page(), section.heading)) {
     for (const std::string& id : row.ids) {
       if (vectors_named(id).empty()) continue;  // an option, a file
       const bool is_wrong = fails(id, backends);

@@ -31,7 +31,7 @@ void set_float_mode(std::uint64_t mode);
 
 namespace {
 
-struct Field {
+struct ControlField {
   std::uint64_t bits;
   std::string_view name;
 };
@@ -39,21 +39,21 @@ struct Field {
 #if defined(__x86_64__)
 constexpr std::uint64_t kRaisedFlags = 0x3F;
 constexpr int kX87Shift = 32;  // its control word stands above MXCSR
-constexpr Field kFields[] = {{std::uint64_t{0x0300} << kX87Shift, "the precision of the x87 unit"},
-                             {std::uint64_t{0x0C00} << kX87Shift, "the rounding of the x87 unit"},
-                             {std::uint64_t{0x003F} << kX87Shift, "the exception masks of the x87 unit"},
-                             {0x8000, "flush-to-zero (MXCSR.FTZ)"},
-                             {0x0040, "denormals-are-zero (MXCSR.DAZ)"},
-                             {0x6000, "rounding (MXCSR.RC)"},
-                             {0x1F80, "exception masks (MXCSR)"}};
+constexpr ControlField kFields[] = {{std::uint64_t{0x0300} << kX87Shift, "the precision of the x87 unit"},
+                                    {std::uint64_t{0x0C00} << kX87Shift, "the rounding of the x87 unit"},
+                                    {std::uint64_t{0x003F} << kX87Shift, "the exception masks of the x87 unit"},
+                                    {0x8000, "flush-to-zero (MXCSR.FTZ)"},
+                                    {0x0040, "denormals-are-zero (MXCSR.DAZ)"},
+                                    {0x6000, "rounding (MXCSR.RC)"},
+                                    {0x1F80, "exception masks (MXCSR)"}};
 #elif defined(__aarch64__)
-constexpr Field kFields[] = {{std::uint64_t{1} << 24, "flush-to-zero (FPCR.FZ)"},
-                             {std::uint64_t{1} << 19, "flush-to-zero of float16 (FPCR.FZ16)"},
-                             {std::uint64_t{3} << 22, "rounding (FPCR.RMode)"},
-                             {std::uint64_t{1} << 25, "default NaN (FPCR.DN)"},
-                             {0x9F00, "exception traps (FPCR)"}};
+constexpr ControlField kFields[] = {{std::uint64_t{1} << 24, "flush-to-zero (FPCR.FZ)"},
+                                    {std::uint64_t{1} << 19, "flush-to-zero of float16 (FPCR.FZ16)"},
+                                    {std::uint64_t{3} << 22, "rounding (FPCR.RMode)"},
+                                    {std::uint64_t{1} << 25, "default NaN (FPCR.DN)"},
+                                    {0x9F00, "exception traps (FPCR)"}};
 #else
-constexpr Field kFields[] = {{~std::uint64_t{0}, "mode"}};
+constexpr ControlField kFields[] = {{~std::uint64_t{0}, "mode"}};
 #endif
 
 }  // namespace
@@ -86,7 +86,7 @@ void set_float_mode(std::uint64_t mode) {
 
 std::string float_mode_change(std::uint64_t before, std::uint64_t after) {
   std::string text;
-  for (const Field& field : kFields) {
+  for (const ControlField& field : kFields) {
     if ((before & field.bits) == (after & field.bits)) continue;
     text += (text.empty() ? "changed " : ", ") + std::string(field.name);
   }

@@ -37,13 +37,13 @@ constexpr Kind kChangesX87 = Kind::changed_float_mode;
 constexpr Kind kChangesX87 = kHarmless;
 #endif
 
-struct Way {
+struct MisbehaviourWay {
   const char* name;
   VerdictKind kind;  ///< the verdict on row Rows::kHostile; kHarmless where it passes
   const char* detail;
 };
 
-void PrintTo(const Way& way, std::ostream* out) {
+void PrintTo(const MisbehaviourWay& way, std::ostream* out) {
   *out << way.name;
 }
 
@@ -52,10 +52,10 @@ Result<std::unique_ptr<Backend>> open_way(const std::string& way) {
                          {.which = backend::SandboxPolicy::Which::all, .limits = {kPatience, kMemoryLimit}});
 }
 
-class Misbehaviour : public ::testing::TestWithParam<Way> {};
+class Misbehaviour : public ::testing::TestWithParam<MisbehaviourWay> {};
 
 TEST_P(Misbehaviour, HarmsItsOwnCaseAlone) {
-  const Way& way = GetParam();
+  const MisbehaviourWay& way = GetParam();
   const std::size_t before = descendants_of(getpid()).size();
   std::vector<std::unique_ptr<Backend>> backends;
   auto beside = backend::select("scalar", RoundingProfile::correctly_rounded,
@@ -90,36 +90,49 @@ TEST_P(Misbehaviour, HarmsItsOwnCaseAlone) {
 INSTANTIATE_TEST_SUITE_P(
     All, Misbehaviour,
     ::testing::Values(
-        Way{"run-throws", Kind::threw, "std::runtime_error: no kernel for 13"},
-        Way{"run-throws-int", Kind::threw, "int: 7"}, Way{"run-throws-text", Kind::threw, "char const*: a text"},
-        Way{"run-throws-string", Kind::threw, ": a string"}, Way{"run-throws-much", Kind::threw, "xxxx..."},
-        Way{"run-throws-unspeakable", Kind::crashed, "Segmentation fault"},
-        Way{"run-throws-foreign", Kind::threw, "an exception that is not C++'s"},
-        Way{"prepare-throws", Kind::threw, "std::logic_error: cannot pack"},
-        Way{"release-throws", Kind::threw, "std::runtime_error: cannot free"},
-        Way{"run-throws-in-a-thread", Kind::threw, "std::runtime_error: in a thread"},
-        Way{"run-exits-and-throws", Kind::threw, "std::runtime_error: at the end"},
-        Way{"run-ends-its-thread", Kind::threw, "it ended its thread"}, Way{"run-writes-to-descriptors", kHarmless, ""},
-        Way{"run-closes-descriptors", kHarmless, ""}, Way{"run-truncates-descriptors", kHarmless, ""},
-        Way{"run-grows-descriptors", kHarmless, ""}, Way{"run-reads-stdin", kHarmless, ""},
-        Way{"run-zeroes-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
-        Way{"run-scribbles-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
-        Way{"run-leaves-a-child", kHarmless, ""}, Way{"run-leaves-a-daemon", kHarmless, ""},
-        Way{"run-leaves-a-daemon-and-crashes", Kind::crashed, "signal 11"}, Way{"run-leaves-many", kHarmless, ""},
-        Way{"run-kills-its-parent", Kind::crashed, "signal 9"}, Way{"run-kills-its-group", Kind::crashed, "signal 9"},
-        Way{"run-kills-itself", Kind::crashed, "signal 9"}, Way{"run-stops", Kind::timed_out, "no answer within"},
-        Way{"run-is-alarmed", Kind::crashed, "signal 14"}, Way{"run-recurses", Kind::crashed, "signal 11"},
-        Way{"run-aborts", Kind::crashed, "signal 6"}, Way{"run-divides", Kind::crashed, "signal 8"},
-        Way{"run-exits-quickly", Kind::exited, "status 0"}, Way{"run-becomes-another", Kind::exited, "status 0"},
-        Way{"run-hides-its-crash", Kind::crashed, "signal 11"}, Way{"run-waits", Kind::timed_out, "no answer within"},
-        Way{"run-devours-in-a-child", Kind::out_of_memory, "more than 128 MiB"},
-        Way{"run-devours-files-in-memory", Kind::out_of_memory, "more than 128 MiB"},
-        Way{"run-changes-x87", kChangesX87, "precision of the x87"}, Way{"run-prints-much", kHarmless, ""},
-        Way{"run-changes-its-folder", kHarmless, ""}, Way{"run-changes-its-environment", kHarmless, ""},
-        Way{"run-changes-its-locale", kHarmless, ""}, Way{"run-changes-its-mask", kHarmless, ""},
-        Way{"run-exhausts-files", kHarmless, ""}, Way{"run-lowers-its-limits", kHarmless, ""},
-        Way{"run-ignores-signals", kHarmless, ""}, Way{"run-blocks-signals", kHarmless, ""},
-        Way{"run-outlives-its-parent", kHarmless, ""}),
+        MisbehaviourWay{"run-throws", Kind::threw, "std::runtime_error: no kernel for 13"},
+        MisbehaviourWay{"run-throws-int", Kind::threw, "int: 7"},
+        MisbehaviourWay{"run-throws-text", Kind::threw, "char const*: a text"},
+        MisbehaviourWay{"run-throws-string", Kind::threw, ": a string"},
+        MisbehaviourWay{"run-throws-much", Kind::threw, "xxxx..."},
+        MisbehaviourWay{"run-throws-unspeakable", Kind::crashed, "Segmentation fault"},
+        MisbehaviourWay{"run-throws-foreign", Kind::threw, "an exception that is not C++'s"},
+        MisbehaviourWay{"prepare-throws", Kind::threw, "std::logic_error: cannot pack"},
+        MisbehaviourWay{"release-throws", Kind::threw, "std::runtime_error: cannot free"},
+        MisbehaviourWay{"run-throws-in-a-thread", Kind::threw, "std::runtime_error: in a thread"},
+        MisbehaviourWay{"run-exits-and-throws", Kind::threw, "std::runtime_error: at the end"},
+        MisbehaviourWay{"run-ends-its-thread", Kind::threw, "it ended its thread"},
+        MisbehaviourWay{"run-writes-to-descriptors", kHarmless, ""},
+        MisbehaviourWay{"run-closes-descriptors", kHarmless, ""},
+        MisbehaviourWay{"run-truncates-descriptors", kHarmless, ""},
+        MisbehaviourWay{"run-grows-descriptors", kHarmless, ""}, MisbehaviourWay{"run-reads-stdin", kHarmless, ""},
+        MisbehaviourWay{"run-zeroes-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
+        MisbehaviourWay{"run-scribbles-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
+        MisbehaviourWay{"run-leaves-a-child", kHarmless, ""}, MisbehaviourWay{"run-leaves-a-daemon", kHarmless, ""},
+        MisbehaviourWay{"run-leaves-a-daemon-and-crashes", Kind::crashed, "signal 11"},
+        MisbehaviourWay{"run-leaves-many", kHarmless, ""},
+        MisbehaviourWay{"run-kills-its-parent", Kind::crashed, "signal 9"},
+        MisbehaviourWay{"run-kills-its-group", Kind::crashed, "signal 9"},
+        MisbehaviourWay{"run-kills-itself", Kind::crashed, "signal 9"},
+        MisbehaviourWay{"run-stops", Kind::timed_out, "no answer within"},
+        MisbehaviourWay{"run-is-alarmed", Kind::crashed, "signal 14"},
+        MisbehaviourWay{"run-recurses", Kind::crashed, "signal 11"},
+        MisbehaviourWay{"run-aborts", Kind::crashed, "signal 6"},
+        MisbehaviourWay{"run-divides", Kind::crashed, "signal 8"},
+        MisbehaviourWay{"run-exits-quickly", Kind::exited, "status 0"},
+        MisbehaviourWay{"run-becomes-another", Kind::exited, "status 0"},
+        MisbehaviourWay{"run-hides-its-crash", Kind::crashed, "signal 11"},
+        MisbehaviourWay{"run-waits", Kind::timed_out, "no answer within"},
+        MisbehaviourWay{"run-devours-in-a-child", Kind::out_of_memory, "more than 128 MiB"},
+        MisbehaviourWay{"run-devours-files-in-memory", Kind::out_of_memory, "more than 128 MiB"},
+        MisbehaviourWay{"run-changes-x87", kChangesX87, "precision of the x87"},
+        MisbehaviourWay{"run-prints-much", kHarmless, ""}, MisbehaviourWay{"run-changes-its-folder", kHarmless, ""},
+        MisbehaviourWay{"run-changes-its-environment", kHarmless, ""},
+        MisbehaviourWay{"run-changes-its-locale", kHarmless, ""},
+        MisbehaviourWay{"run-changes-its-mask", kHarmless, ""}, MisbehaviourWay{"run-exhausts-files", kHarmless, ""},
+        MisbehaviourWay{"run-lowers-its-limits", kHarmless, ""}, MisbehaviourWay{"run-ignores-signals", kHarmless, ""},
+        MisbehaviourWay{"run-blocks-signals", kHarmless, ""},
+        MisbehaviourWay{"run-outlives-its-parent", kHarmless, ""}),
     [](const auto& test) {
       std::string name = test.param.name;
       for (char& letter : name) letter = letter == '-' ? '_' : letter;

@@ -54,12 +54,12 @@ bool is_of_system(std::string_view file) {
 }
 
 // Text without allocating.
-class Writer {
+class FixedTextWriter {
  public:
-  explicit Writer(std::span<char> text) : text_(text) {}
-  ~Writer() { text_[size_] = '\0'; }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
+  explicit FixedTextWriter(std::span<char> text) : text_(text) {}
+  ~FixedTextWriter() { text_[size_] = '\0'; }
+  FixedTextWriter(const FixedTextWriter&) = delete;
+  FixedTextWriter& operator=(const FixedTextWriter&) = delete;
 
   void add(std::string_view part) {
     const std::size_t count = std::min(part.size(), text_.size() - 1 - size_);
@@ -92,7 +92,7 @@ void write_crash_place(const void* context, std::span<char> text) {
   auto* const end = frames.begin() + count;
   // The handler's own frames come before.
   auto* frame = std::find(frames.begin(), end, reinterpret_cast<void*>(instruction));
-  Writer writer(text);
+  FixedTextWriter writer(text);
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(instruction), &info) == 0) return writer.add("generated code");
   for (; frame != end; ++frame) {

@@ -21,11 +21,11 @@
 namespace qconform::libraries {
 namespace {
 
-using dnn::Convolution;
+using dnn::ConvolutionProblem;
 using dnn::InstructionSet;
-using dnn::Linear;
 using dnn::PackedConvolution;
 using dnn::PackedReorder;
+using dnn::ReorderProblem;
 
 // Sets the number of threads of the OpenMP runtime that the library brings along. That runtime read its environment
 // when the program was loaded: OMP_NUM_THREADS would come too late. The number holds for everything prepared and run
@@ -59,10 +59,10 @@ class PreparedPrimitive final : public PreparedCase {
   const Case& case_;
 };
 
-class RepeatedConvolution final : public RepeatedRun {
+class RepeatedPrimitive final : public RepeatedRun {
  public:
-  RepeatedConvolution(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedConvolution> packed,
-                      const Case& test_case)
+  RepeatedPrimitive(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedConvolution> packed,
+                    const Case& test_case)
       : inputs_(std::move(inputs)), packed_(std::move(packed)), case_(test_case) {}
 
   void run() override {
@@ -106,11 +106,11 @@ bool divides_otherwise(const reference::DequantizeLinear& /*node*/) {
 }
 
 // Converts a linear operator to the library's terms: parameters one for each channel, whatever their type.
-Linear linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
+ReorderProblem linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
   return {node.layout,      test_case.input(0)->type, node.y_type, true, {node.y_scale.begin(), node.y_scale.end()},
           node.y_zero_point};
 }
-Linear linear_of(const Case& test_case, const reference::DequantizeLinear& node) {
+ReorderProblem linear_of(const Case& test_case, const reference::DequantizeLinear& node) {
   return {node.layout,
           test_case.input(0)->type,
           node.y_type,
@@ -119,13 +119,14 @@ Linear linear_of(const Case& test_case, const reference::DequantizeLinear& node)
           {node.x_zero_point.begin(), node.x_zero_point.end()}};
 }
 
-Convolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
+ConvolutionProblem convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
   const auto floats = [&](std::size_t position) {
     const std::span<std::byte> bytes = inputs.bytes(position);
     return std::span<float>(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
   };
   constexpr std::size_t kBias = 8;
-  Convolution result{node.operands, test_case.input(0)->type, test_case.input(3)->type, test_case.input(7)->type};
+  ConvolutionProblem result{node.operands, test_case.input(0)->type, test_case.input(3)->type,
+                            test_case.input(7)->type};
   result.is_scaled = true;
   result.x_scale = floats(1);
   result.w_scale = floats(4);
@@ -134,7 +135,7 @@ Convolution convolution_of(const Case& test_case, const reference::QLinearConv& 
   result.y_zero_point = node.y_zero_point;
   return result;
 }
-Convolution convolution_of(const Case& test_case, const reference::ConvInteger& node, InputMemory& /*inputs*/) {
+ConvolutionProblem convolution_of(const Case& test_case, const reference::ConvInteger& node, InputMemory& /*inputs*/) {
   return {node.operands, test_case.input(0)->type, test_case.input(1)->type, ElementType::int32};
 }
 
@@ -167,7 +168,7 @@ class OneDnn final : public Backend {
     return caught<RepeatedPreparation>(test_case, [&](const auto& node) -> RepeatedPreparation {
       if constexpr (kIsConvolution<std::decay_t<decltype(node)>>) {
         return pack_convolution<RepeatedPreparation>(test_case, node, *inputs, granted, [&](auto packed) {
-          return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed), test_case);
+          return std::make_unique<RepeatedPrimitive>(std::move(inputs), std::move(packed), test_case);
         });
       } else {
         return outcome::Unsupported{"only convolutions of oneDNN are run repeatedly"};
@@ -189,7 +190,7 @@ class OneDnn final : public Backend {
   Either pack_convolution(const Case& test_case, const Node& node, InputMemory& inputs, const RunSetting& setting,
                           Make make) {
     if (node.operands.geometry.axes.size() > 3) return outcome::Unsupported{"more than 3 spatial dimensions"};
-    Convolution convolution = convolution_of(test_case, node, inputs);
+    ConvolutionProblem convolution = convolution_of(test_case, node, inputs);
     auto quantization = quantization_of(convolution, engine_);
     if (!quantization) return outcome::Unsupported{quantization.error()};
     constexpr std::size_t kWeights = std::is_same_v<Node, reference::QLinearConv> ? 3 : 1;
@@ -202,7 +203,7 @@ class OneDnn final : public Backend {
   Preparation pack_reorder(const Case& test_case, const Node& node, InputMemory& inputs) {
     if (node.scale_type != ElementType::float32) return outcome::Unsupported{"its scales are float32"};
     if (divides_otherwise(node)) return outcome::Unsupported{"it divides in float32"};
-    const Linear linear = linear_of(test_case, node);
+    const ReorderProblem linear = linear_of(test_case, node);
     auto quantization = quantization_of(linear, engine_);
     if (!quantization) return outcome::Unsupported{quantization.error()};
     return std::make_unique<PreparedPrimitive<PackedReorder>>(

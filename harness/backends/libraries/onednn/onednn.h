@@ -28,7 +28,7 @@ struct InstructionSet {
 [[nodiscard]] std::span<const InstructionSet> instruction_sets();
 
 /// A convolution of either operator. The memory of its spans outlives what is made of it.
-struct Convolution {
+struct ConvolutionProblem {
   const reference::ConvolutionOperands& operands;
   ElementType x_type, w_type, y_type;
   bool is_scaled = false;          ///< QLinearConv; the rest is of it alone
@@ -40,7 +40,7 @@ struct Convolution {
 };
 
 /// QuantizeLinear or DequantizeLinear, which a reorder computes.
-struct Linear {
+struct ReorderProblem {
   reference::QuantizationLayout layout;
   ElementType x_type, y_type;
   bool quantizes;
@@ -49,16 +49,16 @@ struct Linear {
 };
 
 /// The attributes that a primitive is made with, and what it gets when it runs beside its data.
-struct Quantization {
+struct PrimitiveQuantization {
   dnnl::primitive_attr attributes;
   std::unordered_map<int, dnnl::memory> arguments;  ///< the bias of a convolution among them
 };
 
 /// Or what the interface has no form for. Throws dnnl::error for what the library refuses.
-using Quantized = tl::expected<Quantization, std::string>;
-[[nodiscard]] Quantized quantization_of(const Convolution& node, const dnnl::engine& engine);
+using Quantized = tl::expected<PrimitiveQuantization, std::string>;
+[[nodiscard]] Quantized quantization_of(const ConvolutionProblem& node, const dnnl::engine& engine);
 /// The tensor has the dimensions outer, channels and inner of the layout.
-[[nodiscard]] Quantized quantization_of(const Linear& node, const dnnl::engine& engine);
+[[nodiscard]] Quantized quantization_of(const ReorderProblem& node, const dnnl::engine& engine);
 
 /// Geometry as oneDNN states it: weights always have a dimension of groups.
 struct ConvolutionShapes {
@@ -66,7 +66,7 @@ struct ConvolutionShapes {
 };
 [[nodiscard]] dnnl::convolution_forward::primitive_desc describe(
     const ConvolutionShapes& shapes, const dnnl::memory::desc& x, const dnnl::memory::desc& w,
-    const dnnl::memory::desc& y, const Quantization& quantization, const dnnl::engine& engine);
+    const dnnl::memory::desc& y, const PrimitiveQuantization& quantization, const dnnl::engine& engine);
 
 // Functions that the adapters of both versions share.
 
@@ -98,8 +98,8 @@ struct Data {
 class PackedConvolution {
  public:
   /// `engine`, `stream` and the data's memory outlive it. Throws dnnl::error for what the library does not take.
-  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node,
-                    Quantization quantization, const Data& data, const RunSetting& setting);
+  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const ConvolutionProblem& node,
+                    PrimitiveQuantization quantization, const Data& data, const RunSetting& setting);
 
   /// Makes run() write to `y` instead of y()'s memory: bytes for y in the layout asked for.
   void write_to(std::span<std::byte> y);
@@ -119,7 +119,7 @@ class PackedConvolution {
 
   const dnnl::engine& engine_;
   dnnl::stream& stream_;
-  Quantization quantization_;
+  PrimitiveQuantization quantization_;
   RunSetting setting_;
   ElementType y_type_;
   std::vector<std::int64_t> y_shape_;
@@ -140,8 +140,8 @@ class PackedConvolution {
 class PackedReorder {
  public:
   /// `engine`, `stream` and the memory of `x` outlive it. Throws dnnl::error for what the library does not take.
-  PackedReorder(const dnnl::engine& engine, dnnl::stream& stream, const Linear& node, Quantization quantization,
-                std::span<std::byte> x, std::vector<std::int64_t> shape);
+  PackedReorder(const dnnl::engine& engine, dnnl::stream& stream, const ReorderProblem& node,
+                PrimitiveQuantization quantization, std::span<std::byte> x, std::vector<std::int64_t> shape);
 
   void write_to(std::span<std::byte> y);
   /// Throws dnnl::error.
@@ -152,7 +152,7 @@ class PackedReorder {
 
  private:
   dnnl::stream& stream_;
-  Quantization quantization_;
+  PrimitiveQuantization quantization_;
   ElementType y_type_;
   std::vector<std::int64_t> shape_;
   dnnl::memory x_, y_;

@@ -15,7 +15,7 @@ using Memory = dnnl::memory;
 
 // The exact product and quotient, rounded to double and then to float. nullopt where that leaves float32's normal
 // range.
-std::optional<std::vector<float>> multipliers(const Convolution& node) {
+std::optional<std::vector<float>> multipliers(const ConvolutionProblem& node) {
   std::vector<float> result;
   for (const float w_scale : node.w_scale) {
     const auto value = static_cast<float>(static_cast<double>(node.x_scale.front()) * w_scale / node.y_scale.front());
@@ -26,7 +26,7 @@ std::optional<std::vector<float>> multipliers(const Convolution& node) {
 }
 
 // The factors of a reorder; nullopt where a reciprocal is no float.
-std::optional<std::vector<float>> factors(const Linear& node) {
+std::optional<std::vector<float>> factors(const ReorderProblem& node) {
   if (!node.quantizes) return node.scales;
   std::vector<float> result;
   for (const float scale : node.scales) {
@@ -37,7 +37,8 @@ std::optional<std::vector<float>> factors(const Linear& node) {
   return result;
 }
 
-void add_zero_points(int argument, const ZeroPoints& zero_points, const dnnl::engine& engine, Quantization& result) {
+void add_zero_points(int argument, const ZeroPoints& zero_points, const dnnl::engine& engine,
+                     PrimitiveQuantization& result) {
   if (zero_points.values.empty()) return;
   result.attributes.set_zero_points(argument, zero_points.mask, {DNNL_RUNTIME_S32_VAL});
   result.arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | argument, copy_of(zero_points.values, engine));
@@ -56,10 +57,10 @@ std::span<const InstructionSet> instruction_sets() {
   return kAll;
 }
 
-Quantized quantization_of(const Convolution& node, const dnnl::engine& engine) {
+Quantized quantization_of(const ConvolutionProblem& node, const dnnl::engine& engine) {
   constexpr int kOutputChannels = 1 << 1;
   constexpr int kWeightChannels = 1 << 0 | 1 << 1;  // groups, and channels of each
-  Quantization result;
+  PrimitiveQuantization result;
   if (node.is_scaled) {
     const auto scales = multipliers(node);
     if (!scales) return tl::unexpected<std::string>("multiplier outside float32's normal range");
@@ -75,12 +76,12 @@ Quantized quantization_of(const Convolution& node, const dnnl::engine& engine) {
   return result;
 }
 
-Quantized quantization_of(const Linear& node, const dnnl::engine& engine) {
+Quantized quantization_of(const ReorderProblem& node, const dnnl::engine& engine) {
   if (node.layout.is_blocked()) return tl::unexpected<std::string>("its interface has no blocked parameters");
   const auto scales = factors(node);
   if (!scales) return tl::unexpected<std::string>("its reorder multiplies, and 1 / y_scale is no float32");
   const int mask = mask_of(node.layout);
-  Quantization result;
+  PrimitiveQuantization result;
   result.attributes.set_output_scales(mask, *scales);
   add_zero_points(node.quantizes ? DNNL_ARG_TO : DNNL_ARG_FROM, zero_points_of(node.zero_points, mask), engine, result);
   return result;
@@ -88,7 +89,8 @@ Quantized quantization_of(const Linear& node, const dnnl::engine& engine) {
 
 dnnl::convolution_forward::primitive_desc describe(const ConvolutionShapes& shapes, const Memory::desc& x,
                                                    const Memory::desc& w, const Memory::desc& y,
-                                                   const Quantization& quantization, const dnnl::engine& engine) {
+                                                   const PrimitiveQuantization& quantization,
+                                                   const dnnl::engine& engine) {
   using Descriptor = dnnl::convolution_forward::desc;
   constexpr auto kInference = dnnl::prop_kind::forward_inference;
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;

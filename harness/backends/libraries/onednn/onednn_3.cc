@@ -25,12 +25,13 @@ Memory copy_of(const std::vector<float>& values, const dnnl::engine& engine) {
   return memory;
 }
 
-void add_scales(int argument, int mask, Memory values, Quantization& result) {
+void add_scales(int argument, int mask, Memory values, PrimitiveQuantization& result) {
   result.attributes.set_scales_mask(argument, mask);
   result.arguments.emplace(DNNL_ARG_ATTR_SCALES | argument, std::move(values));
 }
 
-void add_zero_points(int argument, const ZeroPoints& zero_points, const dnnl::engine& engine, Quantization& result) {
+void add_zero_points(int argument, const ZeroPoints& zero_points, const dnnl::engine& engine,
+                     PrimitiveQuantization& result) {
   if (zero_points.values.empty()) return;
   result.attributes.set_zero_points_mask(argument, zero_points.mask);
   result.arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | argument, dnn::copy_of(zero_points.values, engine));
@@ -46,7 +47,7 @@ std::optional<float> real_bias(std::int32_t bias, float x_scale, float w_scale) 
   return value;
 }
 
-std::optional<std::vector<float>> real_biases(const Convolution& node) {
+std::optional<std::vector<float>> real_biases(const ConvolutionProblem& node) {
   std::vector<float> result;
   for (std::size_t i = 0; i < node.operands.bias.size(); ++i) {
     const float w_scale = node.w_scale[node.w_scale.size() == 1 ? 0 : i];
@@ -74,9 +75,9 @@ std::span<const InstructionSet> instruction_sets() {
   return kAll;
 }
 
-Quantized quantization_of(const Convolution& node, const dnnl::engine& engine) {
+Quantized quantization_of(const ConvolutionProblem& node, const dnnl::engine& engine) {
   constexpr int kWeightChannels = 1 << 0 | 1 << 1;  // groups, and channels of each
-  Quantization result;
+  PrimitiveQuantization result;
   if (node.is_scaled) {
     add_scales(DNNL_ARG_SRC, 0, over(node.x_scale, engine), result);
     add_scales(DNNL_ARG_WEIGHTS, node.w_scale.size() == 1 ? 0 : kWeightChannels, over(node.w_scale, engine), result);
@@ -94,10 +95,10 @@ Quantized quantization_of(const Convolution& node, const dnnl::engine& engine) {
   return result;
 }
 
-Quantized quantization_of(const Linear& node, const dnnl::engine& engine) {
+Quantized quantization_of(const ReorderProblem& node, const dnnl::engine& engine) {
   const int argument = node.quantizes ? DNNL_ARG_TO : DNNL_ARG_FROM;
   const int mask = mask_of(node.layout);
-  Quantization result;
+  PrimitiveQuantization result;
   add_scales(argument, mask, copy_of(node.scales, engine), result);
   const ZeroPoints zero_points = zero_points_of(node.zero_points, mask);
   add_zero_points(argument, zero_points, engine, result);
@@ -111,7 +112,8 @@ Quantized quantization_of(const Linear& node, const dnnl::engine& engine) {
 
 dnnl::convolution_forward::primitive_desc describe(const ConvolutionShapes& shapes, const Memory::desc& x,
                                                    const Memory::desc& w, const Memory::desc& y,
-                                                   const Quantization& quantization, const dnnl::engine& engine) {
+                                                   const PrimitiveQuantization& quantization,
+                                                   const dnnl::engine& engine) {
   using Descriptor = dnnl::convolution_forward::primitive_desc;
   constexpr auto kInference = dnnl::prop_kind::forward_inference;
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;

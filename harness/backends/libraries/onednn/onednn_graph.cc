@@ -69,11 +69,11 @@ std::string name_of(const Partition& partition, const LibraryGraph& graph) {
   return fmt::format("{}", fmt::join(names, "+"));
 }
 
-class PreparedGraph final : public PreparedCase {
+class PreparedPartitions final : public PreparedCase {
  public:
   /// `memory`: of the case's inputs, by their place; of those that a partition reads.
-  PreparedGraph(const Case& test_case, GraphProgram lowered, LibraryGraph graph, const dnnl::engine& engine,
-                dnnl::stream& stream, std::vector<std::span<std::byte>> memory)
+  PreparedPartitions(const Case& test_case, GraphProgram lowered, LibraryGraph graph, const dnnl::engine& engine,
+                     dnnl::stream& stream, std::vector<std::span<std::byte>> memory)
       : case_(test_case),
         lowered_(std::move(lowered)),
         graph_(std::move(graph)),
@@ -174,8 +174,8 @@ class GraphBackend final : public Backend {
         if (id < memory.size() && memory[id].empty()) memory[id] = inputs.bytes(id);
       }
     }
-    auto prepared = std::make_unique<PreparedGraph>(test_case, std::move(lowered), std::move(*graph), engine_, stream_,
-                                                    std::move(memory));
+    auto prepared = std::make_unique<PreparedPartitions>(test_case, std::move(lowered), std::move(*graph), engine_,
+                                                         stream_, std::move(memory));
     prepared->compile(partitions);
     return prepared;
   }

@@ -142,7 +142,7 @@ class Attributes {
   std::string text_;
 };
 
-struct Parts {
+struct ProgramParts {
   std::string primitive;
   std::string arrays;
   std::string attributes;
@@ -153,8 +153,8 @@ template <typename Node>
 constexpr bool kQuantizes = std::is_same_v<Node, reference::QuantizeLinear>;
 
 template <typename Node>
-Parts linear_parts(const Case& test_case, const Node& node, const std::vector<double>& scales, bool is_newer,
-                   const Lowered& lowered) {
+ProgramParts linear_parts(const Case& test_case, const Node& node, const std::vector<double>& scales, bool is_newer,
+                          const Lowered& lowered) {
   const char* argument = kQuantizes<Node> ? "DNNL_ARG_TO" : "DNNL_ARG_FROM";
   const int mask = node.layout.channels == 1 ? 0 : 1 << 1;
   std::vector<float> floats;
@@ -241,8 +241,8 @@ void add_scales(const Case& test_case, const reference::QLinearConv& node, bool 
   attributes.set_output_scales(multipliers, 1 << 1);
 }
 
-Parts convolution_parts(const Case& test_case, const reference::ConvolutionOperands& operands,
-                        const reference::QLinearConv* scaled, ElementType y_type, bool is_newer) {
+ProgramParts convolution_parts(const Case& test_case, const reference::ConvolutionOperands& operands,
+                               const reference::QLinearConv* scaled, ElementType y_type, bool is_newer) {
   Attributes attributes(is_newer);
   if (scaled != nullptr) add_scales(test_case, *scaled, is_newer, attributes);
   attributes.add_zero_points("DNNL_ARG_SRC", {operands.x_zero_point}, 0);
@@ -282,14 +282,14 @@ Result<void> check_form(const Case& test_case, const Lowered& lowered) {
 
 }  // namespace
 
-Result<IssueProgram> onednn_program(const FailingCase& failing) {
+Result<IssueProgram> onednn_program(const IssueCase& failing) {
   const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
   const Lowered* lowered = expected.classification.lowered.get();
   if (lowered == nullptr) return fail("--issue", "oneDNN's interface has no form for a node that is out of contract");
   QCONFORM_TRY(check_form(test_case, *lowered));
   const bool is_newer = !backend::is_older(failing.version, "3");
-  Parts parts;
+  ProgramParts parts;
   if (const auto* conv = qlinear_conv_of(*lowered)) {
     parts = convolution_parts(test_case, conv->operands, conv, lowered->output_type(), is_newer);
   } else if (const auto* sums = conv_integer_of(*lowered)) {

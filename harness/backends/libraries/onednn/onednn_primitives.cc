@@ -79,8 +79,8 @@ ConvolutionShapes shapes_of(const reference::ConvolutionGeometry& g) {
 
 }  // namespace
 
-PackedConvolution::PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node,
-                                     Quantization quantization, const Data& data, const RunSetting& setting)
+PackedConvolution::PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const ConvolutionProblem& node,
+                                     PrimitiveQuantization quantization, const Data& data, const RunSetting& setting)
     : engine_(engine),
       stream_(stream),
       quantization_(std::move(quantization)),
@@ -143,8 +143,9 @@ dnnl::memory::desc description(const reference::QuantizationLayout& layout, Elem
 
 }  // namespace
 
-PackedReorder::PackedReorder(const dnnl::engine& engine, dnnl::stream& stream, const Linear& node,
-                             Quantization quantization, std::span<std::byte> x, std::vector<std::int64_t> shape)
+PackedReorder::PackedReorder(const dnnl::engine& engine, dnnl::stream& stream, const ReorderProblem& node,
+                             PrimitiveQuantization quantization, std::span<std::byte> x,
+                             std::vector<std::int64_t> shape)
     : stream_(stream),
       quantization_(std::move(quantization)),
       y_type_(node.y_type),

@@ -224,14 +224,14 @@ std::vector<std::string_view> words() {
 constexpr std::string_view kOptionOfProvider = "ep.";
 
 // The settings behind the @, but for the word.
-struct Settings {
+struct ProviderSettings {
   const OrtForm* form = nullptr;
   std::optional<ort::Provider> provider{};
   std::vector<backend::Setting> session{};  // entries of the session's configuration
 };
 
-Result<Settings> settings_of(const backend::Specification& what) {
-  Settings settings{ort_form_named(what.word)};
+Result<ProviderSettings> settings_of(const backend::Specification& what) {
+  ProviderSettings settings{ort_form_named(what.word)};
   ort::Provider provider;
   bool names_more = false;  // than a session's configuration has
   for (const auto& [key, value] : what.settings) {
@@ -257,7 +257,7 @@ Result<Settings> settings_of(const backend::Specification& what) {
 }
 
 std::optional<std::string> configure(const ort::Loaded& library, Runtime& runtime, GraphOptimizationLevel level,
-                                     const Settings& settings) {
+                                     const ProviderSettings& settings) {
   if (auto failed = runtime.start(level)) return failed;
   for (const backend::Setting& setting : settings.session) {
     if (auto failed = runtime.set(setting.key, setting.value)) return failed;
@@ -266,7 +266,7 @@ std::optional<std::string> configure(const ort::Loaded& library, Runtime& runtim
 }
 
 Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const backend::Specification& what) {
-  QCONFORM_ASSIGN(const Settings settings, settings_of(what));
+  QCONFORM_ASSIGN(const ProviderSettings settings, settings_of(what));
   const auto is_it = [&](const Level& level) { return level.word == what.word; };
   auto runtime = std::make_unique<Runtime>(*library.api);
   const auto* level = std::find_if(kLevels.begin(), kLevels.end(), is_it);

@@ -72,7 +72,7 @@ std::string_view level_text(std::string_view word) {
 
 }  // namespace
 
-Result<IssueProgram> onnxruntime_program(const FailingCase& failing) {
+Result<IssueProgram> onnxruntime_program(const IssueCase& failing) {
   const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
   const OrtForm* form = ort_form_named(failing.what.word);

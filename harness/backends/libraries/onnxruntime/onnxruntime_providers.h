@@ -28,7 +28,7 @@ struct Graph;
 
 /// One function of OrtApi.
 template <typename Signature>
-struct Entry {
+struct ApiEntry {
   std::size_t place;
 
   [[nodiscard]] Signature* of(const OrtApi& api) const {
@@ -39,24 +39,26 @@ struct Entry {
 };
 
 // Since release 1.22.
-inline constexpr Entry<OrtStatus*(const ValueInfo*, const char** name)> kGetValueInfoName{289};
-inline constexpr Entry<OrtStatus*(const ValueInfo*, const OrtTypeInfo** type)> kGetValueInfoTypeInfo{290};
-inline constexpr Entry<OrtStatus*(OrtEnv*, const char* name, const char* path)> kRegisterExecutionProviderLibrary{301};
-inline constexpr Entry<OrtStatus*(const OrtEnv*, const Device* const** devices, std::size_t* count)> kGetEpDevices{303};
-inline constexpr Entry<OrtStatus*(OrtSessionOptions*, OrtEnv*, const Device* const* devices, std::size_t count,
-                                  const char* const* keys, const char* const* values, std::size_t settings)>
+inline constexpr ApiEntry<OrtStatus*(const ValueInfo*, const char** name)> kGetValueInfoName{289};
+inline constexpr ApiEntry<OrtStatus*(const ValueInfo*, const OrtTypeInfo** type)> kGetValueInfoTypeInfo{290};
+inline constexpr ApiEntry<OrtStatus*(OrtEnv*, const char* name, const char* path)> kRegisterExecutionProviderLibrary{
+    301};
+inline constexpr ApiEntry<OrtStatus*(const OrtEnv*, const Device* const** devices, std::size_t* count)> kGetEpDevices{
+    303};
+inline constexpr ApiEntry<OrtStatus*(OrtSessionOptions*, OrtEnv*, const Device* const* devices, std::size_t count,
+                                     const char* const* keys, const char* const* values, std::size_t settings)>
     kSessionOptionsAppendExecutionProvider{304};
-inline constexpr Entry<std::int32_t(const HardwareDevice*)> kHardwareDeviceType{307};
-inline constexpr Entry<const char*(const Device*)> kDeviceProvider{312};
-inline constexpr Entry<const HardwareDevice*(const Device*)> kDeviceHardware{316};
-inline constexpr Entry<const void*()> kGetEpApi{317};
+inline constexpr ApiEntry<std::int32_t(const HardwareDevice*)> kHardwareDeviceType{307};
+inline constexpr ApiEntry<const char*(const Device*)> kDeviceProvider{312};
+inline constexpr ApiEntry<const HardwareDevice*(const Device*)> kDeviceHardware{316};
+inline constexpr ApiEntry<const void*()> kGetEpApi{317};
 // Since release 1.23.
-inline constexpr Entry<OrtStatus*(const Graph*, std::size_t* count)> kGraphGetNumNodes{344};
-inline constexpr Entry<OrtStatus*(const Graph*, const Node** nodes, std::size_t count)> kGraphGetNodes{345};
-inline constexpr Entry<OrtStatus*(const Node*, const char** type)> kNodeGetOperatorType{350};
-inline constexpr Entry<OrtStatus*(const Node*, int* version)> kNodeGetSinceVersion{352};
-inline constexpr Entry<OrtStatus*(const Node*, std::size_t* count)> kNodeGetNumInputs{353};
-inline constexpr Entry<OrtStatus*(const Node*, const ValueInfo** inputs, std::size_t count)> kNodeGetInputs{354};
+inline constexpr ApiEntry<OrtStatus*(const Graph*, std::size_t* count)> kGraphGetNumNodes{344};
+inline constexpr ApiEntry<OrtStatus*(const Graph*, const Node** nodes, std::size_t count)> kGraphGetNodes{345};
+inline constexpr ApiEntry<OrtStatus*(const Node*, const char** type)> kNodeGetOperatorType{350};
+inline constexpr ApiEntry<OrtStatus*(const Node*, int* version)> kNodeGetSinceVersion{352};
+inline constexpr ApiEntry<OrtStatus*(const Node*, std::size_t* count)> kNodeGetNumInputs{353};
+inline constexpr ApiEntry<OrtStatus*(const Node*, const ValueInfo** inputs, std::size_t count)> kNodeGetInputs{354};
 
 #if ORT_API_VERSION >= 23
 // Built with a newer header, the places are checked.

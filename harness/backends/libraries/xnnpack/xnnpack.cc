@@ -27,7 +27,7 @@ using xnn::refusal_text;
 class PackedOperator {
  public:
   // `x` as the operator takes it.
-  PackedOperator(std::unique_ptr<xnn::Operator> made, std::span<const std::byte> x, ElementType y_type,
+  PackedOperator(std::unique_ptr<xnn::LibraryOperator> made, std::span<const std::byte> x, ElementType y_type,
                  std::vector<std::int64_t> y_shape)
       : operator_(std::move(made)), x_(x), y_type_(y_type), y_shape_(std::move(y_shape)) {
     note("create", operator_->create());
@@ -51,7 +51,7 @@ class PackedOperator {
     if (status != xnn_status_success) failure_ = refusal_text(call, status);
   }
 
-  std::unique_ptr<xnn::Operator> operator_;
+  std::unique_ptr<xnn::LibraryOperator> operator_;
   std::span<const std::byte> x_;
   ElementType y_type_;
   std::vector<std::int64_t> y_shape_;
@@ -84,9 +84,9 @@ class PreparedOperator final : public PreparedCase {
 };
 
 // A convolution with channels last, whatever was asked for: the library knows nothing else.
-class RepeatedConvolution final : public RepeatedRun {
+class RepeatedOperator final : public RepeatedRun {
  public:
-  RepeatedConvolution(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedOperator> packed)
+  RepeatedOperator(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedOperator> packed)
       : inputs_(std::move(inputs)),
         packed_(std::move(packed)),
         y_(static_cast<std::size_t>(elements_of(packed_->y_shape()))) {
@@ -157,9 +157,10 @@ std::span<const std::byte> with_channels_last(const Case& test_case, std::size_t
   return inputs.converted(position, tensor.bytes.size(), room, to_channels_last);
 }
 
-xnn::Convolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
+xnn::ConvolutionDescription convolution_of(const Case& test_case, const reference::QLinearConv& node,
+                                           InputMemory& inputs) {
   const auto values = [&](std::size_t position) { return static_cast<const void*>(inputs.bytes(position).data()); };
-  xnn::Convolution plan{node, with_channels_last(test_case, 3, XNN_EXTRA_BYTES, inputs), nullptr, nullptr};
+  xnn::ConvolutionDescription plan{node, with_channels_last(test_case, 3, XNN_EXTRA_BYTES, inputs), nullptr, nullptr};
   if (!node.operands.bias.empty()) plan.bias = static_cast<const std::int32_t*>(values(8));
   const Tensor& w_scale = *test_case.input(4);
   if (w_scale.is_scalar()) return plan;
@@ -188,7 +189,7 @@ class Xnnpack final : public Backend {
     auto inputs = std::make_unique<PlainInputs>(test_case);
     return prepare_described<RepeatedPreparation>(test_case, [&](const auto& node) {
       return prepare_as<RepeatedPreparation>(test_case, node, *inputs, [&](std::unique_ptr<PackedOperator> packed) {
-        return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed));
+        return std::make_unique<RepeatedOperator>(std::move(inputs), std::move(packed));
       });
     });
   }

@@ -43,7 +43,7 @@ namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const Convolution& what) : ConvolutionBase(what) {}
+  explicit ConvolutionOperator(const ConvolutionDescription& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     if (is_unsigned_) return create_unsigned(xnn_create_convolution2d_nhwc_qu8, what_, &made_);
@@ -67,7 +67,7 @@ class ConvolutionOperator final : public ConvolutionBase {
 };
 
 // All elements are channels of one row.
-class ConversionOperator final : public Operator {
+class ConversionOperator final : public LibraryOperator {
  public:
   explicit ConversionOperator(const Conversion& what) : what_(what) {}
 
@@ -101,11 +101,11 @@ class ConversionOperator final : public Operator {
 
 }  // namespace
 
-std::unique_ptr<Operator> convolution(const Convolution& what) {
+std::unique_ptr<LibraryOperator> convolution(const ConvolutionDescription& what) {
   return std::make_unique<ConvolutionOperator>(what);
 }
 
-std::unique_ptr<Operator> conversion(const Conversion& what) {
+std::unique_ptr<LibraryOperator> conversion(const Conversion& what) {
   return std::make_unique<ConversionOperator>(what);
 }
 
@@ -123,7 +123,7 @@ namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const Convolution& what) : ConvolutionBase(what) {}
+  explicit ConvolutionOperator(const ConvolutionDescription& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     xnn_code_cache_t code = nullptr;
@@ -166,7 +166,7 @@ xnn_datatype datatype_of(ElementType type) {
 }
 
 // All elements are channels of one row.
-class ConversionOperator final : public Operator {
+class ConversionOperator final : public LibraryOperator {
  public:
   explicit ConversionOperator(const Conversion& what) : what_(what) {}
 
@@ -191,11 +191,11 @@ class ConversionOperator final : public Operator {
 
 }  // namespace
 
-std::unique_ptr<Operator> convolution(const Convolution& what) {
+std::unique_ptr<LibraryOperator> convolution(const ConvolutionDescription& what) {
   return std::make_unique<ConvolutionOperator>(what);
 }
 
-std::unique_ptr<Operator> conversion(const Conversion& what) {
+std::unique_ptr<LibraryOperator> conversion(const Conversion& what) {
   return std::make_unique<ConversionOperator>(what);
 }
 

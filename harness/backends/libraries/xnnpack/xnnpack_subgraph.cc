@@ -31,7 +31,7 @@ struct DeleteRuntime {
 };
 
 /// A subgraph of one node, and where its tensors lie. The first failure's message stays.
-struct Model {
+struct SubgraphModel {
   std::deque<std::vector<float>> scales;  // scales that the subgraph points to
   std::unique_ptr<xnn_subgraph, DeleteSubgraph> subgraph;
   std::unique_ptr<xnn_runtime, DeleteRuntime> runtime;
@@ -48,14 +48,14 @@ struct Model {
 
 /// Puts a unit into a subgraph. Its functions return what has no form there; what the library refuses is the model's
 /// failure.
-class Definition {
+class SubgraphDefinition {
  public:
   using Problem = std::optional<std::string>;
 
-  Definition(const Case& test_case, const GraphProgram& graph, const QuantizedUnit& unit, InputMemory& inputs)
+  SubgraphDefinition(const Case& test_case, const GraphProgram& graph, const QuantizedUnit& unit, InputMemory& inputs)
       : case_(test_case), graph_(graph), unit_(unit), inputs_(inputs) {}
 
-  [[nodiscard]] tl::expected<Model, std::string> run() {
+  [[nodiscard]] tl::expected<SubgraphModel, std::string> run() {
     xnn_subgraph_t made = nullptr;
     const auto reserved = static_cast<std::uint32_t>(unit_.operands.size() + 1);
     if (!model_.note("create_subgraph", xnn_create_subgraph(reserved, 0, &made))) return std::move(model_);
@@ -214,7 +214,7 @@ class Definition {
   const GraphProgram& graph_;
   const QuantizedUnit& unit_;
   InputMemory& inputs_;
-  Model model_;
+  SubgraphModel model_;
 };
 
 std::uint32_t u32(std::int64_t value) {
@@ -236,7 +236,8 @@ InputMemory::Fill turned(const reference::ConvolutionGeometry& g) {
   };
 }
 
-Definition::Problem Definition::convolution(const reference::ConvolutionGeometry& g, bool is_transposed) {
+SubgraphDefinition::Problem SubgraphDefinition::convolution(const reference::ConvolutionGeometry& g,
+                                                            bool is_transposed) {
   if (g.axes.empty() || g.axes.size() > 2) return "it has 1 or 2 spatial dimensions";
   if (is_transposed && unit_.operands[1].parameters->x_scale.size() > 1)
     return "weights that are transposed have one scale";
@@ -275,8 +276,8 @@ Definition::Problem Definition::convolution(const reference::ConvolutionGeometry
 }
 
 // `divisor`: of an average, for each element of y.
-Definition::Problem Definition::pool(const std::vector<reference::SpatialAxis>& axes,
-                                     const std::vector<std::int32_t>* divisor) {
+SubgraphDefinition::Problem SubgraphDefinition::pool(const std::vector<reference::SpatialAxis>& axes,
+                                                     const std::vector<std::int32_t>* divisor) {
   if (axes.empty() || axes.size() > 2) return "it has 1 or 2 spatial dimensions";
   const auto [height, width] = axes_of({.axes = axes});
   const auto leaves_padding = [](const reference::SpatialAxis& axis) {
@@ -311,7 +312,7 @@ Definition::Problem Definition::pool(const std::vector<reference::SpatialAxis>& 
               u32(width.stride), u32(height.dilation), u32(width.dilation), unit_.lowest, unit_.highest, x, y, 0U);
 }
 
-Definition::Problem Definition::fully_connected(const MatrixTaps& taps) {
+SubgraphDefinition::Problem SubgraphDefinition::fully_connected(const MatrixTaps& taps) {
   const Shape& w_shape = shape(unit_.operands[1].input);
   if (taps.a_inner != 1 || x_shape().size() < 2 || w_shape.size() != 2)
     return "its fully_connected takes rows of x and a matrix";
@@ -333,7 +334,7 @@ Definition::Problem Definition::fully_connected(const MatrixTaps& taps) {
               is_transposed ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0U);
 }
 
-Definition::Problem Definition::of_elements(const Elementwise& what) {
+SubgraphDefinition::Problem SubgraphDefinition::of_elements(const Elementwise& what) {
   const bool is_single = what.function == Function::leaky_relu || what.function == Function::sigmoid;
   const bool is_pair =
       what.function == Function::add || what.function == Function::sub || what.function == Function::mul;
@@ -361,7 +362,7 @@ Definition::Problem Definition::of_elements(const Elementwise& what) {
 
 class PreparedSubgraph final : public PreparedCase {
  public:
-  PreparedSubgraph(const Case& test_case, ElementType y_type, Shape y_shape, Model model)
+  PreparedSubgraph(const Case& test_case, ElementType y_type, Shape y_shape, SubgraphModel model)
       : case_(test_case), y_type_(y_type), y_shape_(std::move(y_shape)), model_(std::move(model)) {}
 
   void run(OutputSink& sink) override {
@@ -379,7 +380,7 @@ class PreparedSubgraph final : public PreparedCase {
   const Case& case_;
   ElementType y_type_;
   Shape y_shape_;
-  Model model_;
+  SubgraphModel model_;
 };
 
 class SubgraphBackend final : public Backend {
@@ -415,11 +416,11 @@ class SubgraphBackend final : public Backend {
   }
 
  private:
-  static tl::expected<Model, std::string> defined(const Case& test_case, const GraphProgram& graph,
-                                                  InputMemory& inputs) {
+  static tl::expected<SubgraphModel, std::string> defined(const Case& test_case, const GraphProgram& graph,
+                                                          InputMemory& inputs) {
     const auto unit = quantized_unit(test_case, graph);
     if (!unit) return tl::unexpected(unit.error());
-    return Definition(test_case, graph, *unit, inputs).run();
+    return SubgraphDefinition(test_case, graph, *unit, inputs).run();
   }
 
   BackendInfo info_;

@@ -11,9 +11,9 @@ namespace {
 
 using namespace reference::graph;
 
-class Reader {
+class UnitReader {
  public:
-  Reader(const Case& test_case, const GraphProgram& graph) : case_(test_case), program_(graph.program) {
+  UnitReader(const Case& test_case, const GraphProgram& graph) : case_(test_case), program_(graph.program) {
     for (const Step& step : program_.steps) makers_[step.result] = &step;
   }
 
@@ -45,10 +45,10 @@ class Reader {
 
   // The step before the activations. The bounds of the last one come last.
   [[nodiscard]] const Step* read_activations(const Step* step, QuantizedUnit& unit) {
-    struct Bounds {
+    struct ActivationBounds {
       double lowest, highest;
     };
-    std::vector<Bounds> bounds;
+    std::vector<ActivationBounds> bounds;
     for (; step != nullptr; step = maker(step->operands[0])) {
       const auto* activation = std::get_if<Elementwise>(&step->what);
       if (activation == nullptr) break;
@@ -86,7 +86,7 @@ class Reader {
 }  // namespace
 
 tl::expected<QuantizedUnit, std::string> quantized_unit(const Case& test_case, const GraphProgram& graph) {
-  return Reader(test_case, graph).read();
+  return UnitReader(test_case, graph).read();
 }
 
 }  // namespace qconform::libraries::xnn
