@@ -110,7 +110,7 @@ CaseAt cases_of(const Identity& identity) {
   const std::uint64_t seed = identity.seed;
   const DrawnSuite::Draw draw = draw_of_suite(identity.suite.empty() ? "fuzz" : identity.suite);
   if (identity.contracts.empty()) return [seed, draw](std::uint64_t index) { return draw(seed, index); };
-  std::vector<std::vector<sweep::Contract>> contracts;
+  std::vector<std::vector<sweep::SweepContract>> contracts;
   for (const KnownContracts& known : identity.contracts) contracts.push_back(plain(known.models));
   const auto within = std::make_shared<const FuzzWithin>(contracts);
   return [seed, within](std::uint64_t index) { return within->at(seed, index); };

@@ -20,8 +20,8 @@ const std::string& name_of(const sweep::Plan& plan) {
 
 }  // namespace
 
-std::vector<sweep::Contract> plain(const Contracts& contracts) {
-  std::vector<sweep::Contract> list;
+std::vector<sweep::SweepContract> plain(const Contracts& contracts) {
+  std::vector<sweep::SweepContract> list;
   for (const sweep::LearntContract& learnt : contracts) list.push_back(learnt.contract);
   return list;
 }
@@ -30,7 +30,7 @@ bool takes(const Contracts& contracts, const Case& test_case) {
   if (classify(test_case).expectation() != Expectation::valid) return false;
   const auto place = sweep::place_of(test_case);
   if (!place) return false;
-  const sweep::Contract& contract = contracts[place->plan].contract;
+  const sweep::SweepContract& contract = contracts[place->plan].contract;
   return contract.takes_anything() && contract.takes(place->row);
 }
 
@@ -92,7 +92,7 @@ std::vector<BackendContract> described(const Contracts& contracts) {
 std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name, std::uint64_t seed) {
   std::vector<std::size_t> narrow;
   for (std::size_t i = 0; i < contracts.size(); ++i) {
-    const sweep::Contract& contract = contracts[i].contract;
+    const sweep::SweepContract& contract = contracts[i].contract;
     if (contract.takes_anything() && !sweep::is_whole(contract, sweep::plans()[i].swept.model())) narrow.push_back(i);
   }
   if (narrow.empty()) return nullptr;
@@ -131,7 +131,7 @@ Contracts whole_contracts() {
 
 namespace {
 
-bool take_anything(const std::vector<sweep::Contract>& contracts) {
+bool take_anything(const std::vector<sweep::SweepContract>& contracts) {
   return std::any_of(contracts.begin(), contracts.end(),
                      [](const auto& contract) { return contract.takes_anything(); });
 }
@@ -140,7 +140,7 @@ bool take_anything(const std::vector<sweep::Contract>& contracts) {
 
 std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name, std::uint64_t seed,
                                     bool only_narrow) {
-  std::vector<sweep::Contract> chosen = only_narrow ? sweep::narrow_ones(plain(contracts)) : plain(contracts);
+  std::vector<sweep::SweepContract> chosen = only_narrow ? sweep::narrow_ones(plain(contracts)) : plain(contracts);
   bool has_sizes = false;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     has_sizes = has_sizes || (chosen[i].takes_anything() && sweep::plans()[i].swept.sized.sizes > 0);
@@ -150,7 +150,7 @@ std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::strin
 
 std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,
                                                  std::uint64_t seed) {
-  const std::vector<sweep::Contract> narrow = sweep::narrow_ones(plain(contracts));
+  const std::vector<sweep::SweepContract> narrow = sweep::narrow_ones(plain(contracts));
   std::vector<std::unique_ptr<Suite>> suites;
   if (!take_anything(narrow)) return suites;
   suites.push_back(directed_within("directed within " + name, narrow, seed));

@@ -19,7 +19,7 @@ namespace qconform {
 using Contracts = std::vector<sweep::LearntContract>;
 
 /// Without how they are known.
-[[nodiscard]] std::vector<sweep::Contract> plain(const Contracts& contracts);
+[[nodiscard]] std::vector<sweep::SweepContract> plain(const Contracts& contracts);
 
 /// Whether a case is valid and lies inside. A case that no model has does not.
 [[nodiscard]] bool takes(const Contracts& contracts, const Case& test_case);
@@ -76,7 +76,7 @@ class ContractCheck {
     std::string first;  ///< case
   };
   struct OfBackend {
-    std::vector<sweep::Contract> contracts;
+    std::vector<sweep::SweepContract> contracts;
     std::vector<Counts> counts;  ///< by model
   };
   std::map<std::size_t, OfBackend> backends_;

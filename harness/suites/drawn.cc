@@ -15,30 +15,30 @@ namespace {
 
 constexpr int kAttempts = 1000;
 
-struct Target {
+struct DrawTarget {
   const Family& family;
   const Operator& known;
   CornerCase corner_case;
 };
 
 // Ties and near ties, which random data nearly never reaches, have three turns where a family solves for them.
-std::uint64_t turns(const Target& target) {
+std::uint64_t turns(const DrawTarget& target) {
   const bool is_tie = target.corner_case <= CornerCase::near_tie_below;
   return is_tie && target.family.draws.draw_for != nullptr ? 3 : 1;
 }
 
-void add_targets(const CornerCaseInfo& info, const Family& family, std::vector<Target>& list) {
+void add_targets(const CornerCaseInfo& info, const Family& family, std::vector<DrawTarget>& list) {
   for (const Operator& known : family.operators) {
     const bool is_drawn = family.draws.draw_for != nullptr || known.draw != nullptr;
     if (!is_drawn || !known.corner_cases.contains(info)) continue;
-    const Target target{family, known, info.corner_case};
+    const DrawTarget target{family, known, info.corner_case};
     for (std::uint64_t turn = 0; turn < turns(target); ++turn) list.push_back(target);
   }
 }
 
-const std::vector<Target>& targets() {
-  static const std::vector<Target> all = [] {
-    std::vector<Target> list;
+const std::vector<DrawTarget>& targets() {
+  static const std::vector<DrawTarget> all = [] {
+    std::vector<DrawTarget> list;
     for (const CornerCaseInfo& info : corner_cases()) {
       for (const Family* family : families()) add_targets(info, *family, list);
     }
@@ -47,13 +47,13 @@ const std::vector<Target>& targets() {
   return all;
 }
 
-Case draw(Rng& rng, const Target& target, const Swarm& swarm) {
+Case draw(Rng& rng, const DrawTarget& target, const Swarm& swarm) {
   return target.family.draws.draw_for != nullptr
              ? target.family.draws.draw_for(rng, target.known, target.corner_case, swarm)
              : target.known.draw(rng, swarm);
 }
 
-Case draw_once(Rng& rng, const Target& target) {
+Case draw_once(Rng& rng, const DrawTarget& target) {
   return draw(rng, target, Swarm());
 }
 
@@ -74,7 +74,7 @@ Merit merit_of(const Case& test_case, CornerCase corner_case) {
 }
 
 // The first case that reaches the target and proves something; else the last one that reaches it.
-Case draw_until_reached(Rng& rng, const Target& target) {
+Case draw_until_reached(Rng& rng, const DrawTarget& target) {
   Case best = draw_once(rng, target);
   Merit merit = merit_of(best, target.corner_case);
   for (int attempt = 1; attempt < kAttempts && !(merit.reached && merit.proves); ++attempt) {
@@ -95,7 +95,7 @@ std::uint64_t directed_aims() {
 
 namespace {
 
-const Target& target_of(std::uint64_t index) {
+const DrawTarget& target_of(std::uint64_t index) {
   return targets()[index % targets().size()];
 }
 
@@ -114,7 +114,7 @@ Case labelled(Case result, std::uint64_t seed, std::uint64_t index) {
   return result;
 }
 
-Case directed_case(std::uint64_t seed, std::uint64_t index, Case (*draw_for)(Rng&, const Target&)) {
+Case directed_case(std::uint64_t seed, std::uint64_t index, Case (*draw_for)(Rng&, const DrawTarget&)) {
   Rng rng = stream_of(seed, index);
   return labelled(draw_for(rng, target_of(index)), seed, index);
 }

@@ -219,13 +219,13 @@ constexpr const char* kInt8 =
     "convolutions: operator=QLinearConv, x type=int8, w type=int8, y type=int8, spatial rank=2, w zero point=middle";
 constexpr const char* kUint8 = "QuantizeLinear: y type=uint8";
 
-std::vector<sweep::Contract> stated(const std::string& text) {
+std::vector<sweep::SweepContract> stated(const std::string& text) {
   const auto contracts = stated_contracts(text);
   EXPECT_TRUE(contracts) << contracts.error().text();
-  return contracts ? plain(*contracts) : std::vector<sweep::Contract>{};
+  return contracts ? plain(*contracts) : std::vector<sweep::SweepContract>{};
 }
 
-bool lies_inside(const Case& test_case, const std::vector<sweep::Contract>& contracts) {
+bool lies_inside(const Case& test_case, const std::vector<sweep::SweepContract>& contracts) {
   const auto place = sweep::place_of(test_case);
   return place && contracts[place->plan].takes_anything() && contracts[place->plan].takes(place->row);
 }

@@ -15,11 +15,11 @@
 namespace qconform {
 namespace {
 
-using sweep::Contract;
 using sweep::Row;
+using sweep::SweepContract;
 
 // How far a row lies inside: 0 within, less for each class and combination that is not taken.
-int nearness(const Row& row, const Contract& contract) {
+int nearness(const Row& row, const SweepContract& contract) {
   int nearness = 0;
   for (std::size_t p = 0; p < row.size(); ++p) nearness -= (contract.taken[p] >> row[p] & 1U) == 0 ? 1 : 0;
   for (const sweep::Combination& combination : contract.declined) nearness -= has(row, combination) ? 1 : 0;
@@ -37,13 +37,13 @@ std::optional<std::size_t> plan_of(std::string_view op_type) {
 
 }  // namespace
 
-Inside::Rows::Rows(const sweep::Plan& of, const Contract& contract)
+DrawsWithin::PlanRows::PlanRows(const sweep::Plan& of, const SweepContract& contract)
     : swept(of.swept), model(sweep::restricted(of.swept.model(), contract)), solver(model) {}
 
-Inside::Inside(std::vector<Contract> contracts) : contracts_(std::move(contracts)) {
+DrawsWithin::DrawsWithin(std::vector<SweepContract> contracts) : contracts_(std::move(contracts)) {
   for (std::size_t i = 0; i < contracts_.size(); ++i) {
     if (!contracts_[i].takes_anything()) continue;
-    auto rows = std::make_unique<Rows>(sweep::plans()[i], contracts_[i]);
+    auto rows = std::make_unique<PlanRows>(sweep::plans()[i], contracts_[i]);
     if (rows->solver.complete(rows->solver.start())) rows_.push_back(std::move(rows));
   }
   for (const Family* family : families()) {
@@ -55,19 +55,19 @@ Inside::Inside(std::vector<Contract> contracts) : contracts_(std::move(contracts
   }
 }
 
-const Inside::Drawn* Inside::of(const Operator& known) const {
+const DrawsWithin::Drawn* DrawsWithin::of(const Operator& known) const {
   const auto found =
       std::find_if(drawn_.begin(), drawn_.end(), [&](const Drawn& drawn) { return drawn.known == &known; });
   return found == drawn_.end() ? nullptr : &*found;
 }
 
-Case Inside::draw_row(Rng& rng) const {
-  const Rows& rows = *rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))];
+Case DrawsWithin::draw_row(Rng& rng) const {
+  const PlanRows& rows = *rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))];
   const auto row = rows.solver.draw(rows.solver.start(), rng);
   return rows.swept.realise(*row, rng.next(), 0);
 }
 
-std::optional<int> Inside::nearness_of(const Case& test_case) const {
+std::optional<int> DrawsWithin::nearness_of(const Case& test_case) const {
   if (classify(test_case).expectation() != Expectation::valid) return std::nullopt;
   const auto place = sweep::place_of(test_case);
   if (!place) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<int> Inside::nearness_of(const Case& test_case) const {
 }
 
 // The mean over some draws: of those that the model has no classes for as if ten classes were not taken.
-double Inside::mean_nearness(const Operator& known, const Swarm& swarm) const {
+double DrawsWithin::mean_nearness(const Operator& known, const Swarm& swarm) const {
   constexpr int kDraws = 40;
   int sum = 0;
   for (int i = 0; i < kDraws; ++i) {
@@ -87,7 +87,7 @@ double Inside::mean_nearness(const Operator& known, const Swarm& swarm) const {
 
 // Feature by feature, what brings the draws nearest; as usual unless another weight brings them nearer by more than
 // chance. Nothing where the operator is not taken.
-std::optional<Swarm> Inside::fitted(const Family& family, const Operator& known) const {
+std::optional<Swarm> DrawsWithin::fitted(const Family& family, const Operator& known) const {
   constexpr double kClearly = 0.08;
   Swarm swarm;
   double best = mean_nearness(known, swarm);
@@ -108,7 +108,7 @@ std::optional<Swarm> Inside::fitted(const Family& family, const Operator& known)
   return reaches(known, swarm) ? std::optional(swarm) : std::nullopt;
 }
 
-bool Inside::reaches(const Operator& known, const Swarm& swarm) const {
+bool DrawsWithin::reaches(const Operator& known, const Swarm& swarm) const {
   constexpr std::uint64_t kDraws = 1000;
   for (std::uint64_t i = 0; i < kDraws; ++i) {
     Rng rng(0x4EAC, i);
@@ -127,18 +127,18 @@ constexpr int kDraws = 20;
 // Keeps the streams of these cases apart from those of fuzz_case().
 constexpr std::uint64_t kInsideStream = 0x1251'DE00'0000'0000U;
 
-std::optional<Case> directed(const Inside& inside, std::uint64_t seed, std::uint64_t index) {
-  const Inside::Drawn* const drawn = inside.of(directed_operator(index));
+std::optional<Case> directed(const DrawsWithin& inside, std::uint64_t seed, std::uint64_t index) {
+  const DrawsWithin::Drawn* const drawn = inside.of(directed_operator(index));
   if (drawn == nullptr) return std::nullopt;
   const auto takes = [&](const Case& test_case) { return inside.takes(test_case); };
   return directed_attempt_where(seed, index, drawn->swarm, takes, kDraws);
 }
 
 // First with the mix of features of its block, as far as the contract leaves them open.
-std::optional<Case> random(const Inside& inside, std::uint64_t seed, std::uint64_t index) {
+std::optional<Case> random(const DrawsWithin& inside, std::uint64_t seed, std::uint64_t index) {
   if (inside.drawn().empty()) return std::nullopt;
   Rng rng(seed ^ kInsideStream, index);
-  const Inside::Drawn& drawn = inside.drawn()[rng.below(static_cast<std::uint32_t>(inside.drawn().size()))];
+  const DrawsWithin::Drawn& drawn = inside.drawn()[rng.below(static_cast<std::uint32_t>(inside.drawn().size()))];
   for (const Swarm& swarm : {drawn.swarm.over(Swarm::of_case(seed, index)), drawn.swarm}) {
     for (int i = 0; i < kDraws; ++i) {
       Case result = drawn.known->draw(rng, swarm);
@@ -151,7 +151,7 @@ std::optional<Case> random(const Inside& inside, std::uint64_t seed, std::uint64
 // One block of a turn aims for corner cases, as in fuzz_case(). Of the others every second one is drawn from the rows
 // of the models, which are the sizes and positions that random draws seldom combine; so is every case that no draw gets
 // to.
-Case draw(const Inside& inside, std::uint64_t seed, std::uint64_t turn, std::uint64_t place) {
+Case draw(const DrawsWithin& inside, std::uint64_t seed, std::uint64_t turn, std::uint64_t place) {
   const std::uint64_t block = place / kSwarmBlock;
   const std::uint64_t index = turn * kFuzzTurn + place;
   std::optional<Case> drawn;
@@ -167,12 +167,12 @@ Case draw(const Inside& inside, std::uint64_t seed, std::uint64_t turn, std::uin
 
 }  // namespace
 
-FuzzWithin::FuzzWithin(const std::vector<std::vector<sweep::Contract>>& contracts) {
-  std::vector<std::vector<sweep::Contract>> known;
+FuzzWithin::FuzzWithin(const std::vector<std::vector<sweep::SweepContract>>& contracts) {
+  std::vector<std::vector<sweep::SweepContract>> known;
   for (const auto& contract : contracts) {
     if (std::find(known.begin(), known.end(), contract) != known.end()) continue;
     known.push_back(contract);
-    auto inside = std::make_unique<Inside>(sweep::narrow_ones(contract));
+    auto inside = std::make_unique<DrawsWithin>(sweep::narrow_ones(contract));
     if (inside->takes_anything()) contracts_.push_back(std::move(inside));
   }
 }
@@ -181,7 +181,7 @@ Case FuzzWithin::at(std::uint64_t seed, std::uint64_t index) const {
   const std::uint64_t turn = index / kFuzzTurn;
   if (contracts_.empty() || turn % kTurns == kTurnsInside) return fuzz_case(seed, index);
   const std::uint64_t number = turn / kTurns * kTurnsInside + turn % kTurns;
-  const Inside& inside = *contracts_[number % contracts_.size()];
+  const DrawsWithin& inside = *contracts_[number % contracts_.size()];
   Case result = draw(inside, seed, number / contracts_.size(), index % kFuzzTurn);
   result.id = fmt::format("fuzz-within-{}-{}-{}", inside.digest(), seed, index);
   result.expectation = Expectation::valid;
@@ -191,17 +191,17 @@ Case FuzzWithin::at(std::uint64_t seed, std::uint64_t index) const {
 
 namespace {
 
-using sweep::Contract;
+using sweep::SweepContract;
 
 class DrawnWithin : public Suite {
  public:
-  DrawnWithin(std::string name, std::vector<Contract> contracts, std::uint64_t seed)
+  DrawnWithin(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)
       : name_(std::move(name)), contracts_(std::move(contracts)), seed_(seed) {}
   [[nodiscard]] std::string name() const override { return name_; }
 
  protected:
   // Made at the first case: it draws some hundreds.
-  const Inside& inside() {
+  const DrawsWithin& inside() {
     if (!inside_) inside_.emplace(contracts_);
     return *inside_;
   }
@@ -215,9 +215,9 @@ class DrawnWithin : public Suite {
 
  private:
   std::string name_;
-  std::vector<Contract> contracts_;
+  std::vector<SweepContract> contracts_;
   std::uint64_t seed_;
-  std::optional<Inside> inside_;
+  std::optional<DrawsWithin> inside_;
 };
 
 class RandomWithin final : public DrawnWithin {
@@ -230,7 +230,7 @@ class RandomWithin final : public DrawnWithin {
     while (!drawn.empty() && cases_ < kRandomWithin && index_ < kMostDraws) {
       const std::uint64_t index = index_++;
       Rng rng(seed() ^ 0x117715U, index);
-      const Inside::Drawn& one = drawn[rng.below(static_cast<std::uint32_t>(drawn.size()))];
+      const DrawsWithin::Drawn& one = drawn[rng.below(static_cast<std::uint32_t>(drawn.size()))];
       Case result = one.known->draw(rng, one.swarm);
       if (!inside().takes(result)) continue;
       ++cases_;
@@ -255,7 +255,7 @@ class DirectedWithin final : public DrawnWithin {
     for (std::uint64_t idle = 0; cases_ < kDirectedWithin && idle < targets;) {
       const std::uint64_t index = index_++;
       ++idle;
-      const Inside::Drawn* const drawn = inside().of(directed_operator(index));
+      const DrawsWithin::Drawn* const drawn = inside().of(directed_operator(index));
       int& misses = misses_[index % targets];
       if (drawn == nullptr || misses == kMostMisses) continue;
       auto result = directed_case_where(seed(), index, drawn->swarm, takes, kAttempts);
@@ -281,11 +281,11 @@ class DirectedWithin final : public DrawnWithin {
 
 }  // namespace
 
-std::unique_ptr<Suite> directed_within(std::string name, std::vector<Contract> contracts, std::uint64_t seed) {
+std::unique_ptr<Suite> directed_within(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed) {
   return std::make_unique<DirectedWithin>(std::move(name), std::move(contracts), seed);
 }
 
-std::unique_ptr<Suite> random_within(std::string name, std::vector<Contract> contracts, std::uint64_t seed) {
+std::unique_ptr<Suite> random_within(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed) {
   return std::make_unique<RandomWithin>(std::move(name), std::move(contracts), seed);
 }
 

@@ -20,7 +20,7 @@ namespace qconform {
 
 // Draws cases that lie inside what a backend takes.
 
-class Inside {
+class DrawsWithin {
  public:
   /// An operator of which something is taken, and the features by which its cases come to lie there.
   struct Drawn {
@@ -30,7 +30,7 @@ class Inside {
 
   /// `contracts`: what is taken of each of sweep::plans(), in their order. Draws some hundreds of cases to see which
   /// features lead there.
-  explicit Inside(std::vector<sweep::Contract> contracts);
+  explicit DrawsWithin(std::vector<sweep::SweepContract> contracts);
 
   /// Operators whose draws get there; those that no draw gets to are missing, though their rows() may.
   [[nodiscard]] const std::vector<Drawn>& drawn() const { return drawn_; }
@@ -48,8 +48,8 @@ class Inside {
 
  private:
   // Rows of one plan. On the heap, because the solver refers to the model.
-  struct Rows {
-    Rows(const sweep::Plan& of, const sweep::Contract& contract);
+  struct PlanRows {
+    PlanRows(const sweep::Plan& of, const sweep::SweepContract& contract);
     const sweep::SweptModel& swept;
     sweep::Model model;
     sweep::ConstraintSolver solver;
@@ -60,9 +60,9 @@ class Inside {
   [[nodiscard]] std::optional<Swarm> fitted(const Family& family, const Operator& known) const;
   [[nodiscard]] bool reaches(const Operator& known, const Swarm& swarm) const;
 
-  std::vector<sweep::Contract> contracts_;
+  std::vector<sweep::SweepContract> contracts_;
   std::vector<Drawn> drawn_;
-  std::vector<std::unique_ptr<Rows>> rows_;
+  std::vector<std::unique_ptr<PlanRows>> rows_;
 };
 
 /// Cases that follow each other and lie inside one contract, or are fuzz_case()'s: a turn of its directed and random
@@ -73,7 +73,7 @@ class FuzzWithin {
  public:
   /// `contracts`: for each backend, what it takes of each of sweep::plans(), in their order. Contracts that take
   /// nothing or everything add nothing, and equal ones count once.
-  explicit FuzzWithin(const std::vector<std::vector<sweep::Contract>>& contracts);
+  explicit FuzzWithin(const std::vector<std::vector<sweep::SweepContract>>& contracts);
 
   /// Case `index` of `seed`: depends on nothing else but the contracts. Of four turns three lie inside the contracts,
   /// one after the other; the fourth is fuzz_case()'s, for what the contracts may be wrong about and what the models
@@ -81,7 +81,7 @@ class FuzzWithin {
   [[nodiscard]] Case at(std::uint64_t seed, std::uint64_t index) const;
 
  private:
-  std::vector<std::unique_ptr<Inside>> contracts_;
+  std::vector<std::unique_ptr<DrawsWithin>> contracts_;
 };
 
 // Random and directed cases inside what a backend takes: drawn with the features that its contract wants, and dropped
@@ -94,11 +94,11 @@ inline constexpr std::uint64_t kRandomWithin = 1000;
 /// `contracts`: what is taken of each of sweep::plans(), in their order. Cases that aim for corner cases in turn; a
 /// corner case that no draw gets to is given up after a few turns. Depends on seed and contracts alone; names of cases
 /// have a digest of the contracts.
-[[nodiscard]] std::unique_ptr<Suite> directed_within(std::string name, std::vector<sweep::Contract> contracts,
+[[nodiscard]] std::unique_ptr<Suite> directed_within(std::string name, std::vector<sweep::SweepContract> contracts,
                                                      std::uint64_t seed);
 
 /// Random cases. Ends early where hardly any draw is taken.
-[[nodiscard]] std::unique_ptr<Suite> random_within(std::string name, std::vector<sweep::Contract> contracts,
+[[nodiscard]] std::unique_ptr<Suite> random_within(std::string name, std::vector<sweep::SweepContract> contracts,
                                                    std::uint64_t seed);
 
 }  // namespace qconform

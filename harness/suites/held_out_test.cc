@@ -28,7 +28,7 @@ using reference::QLinearConv;
 using Indices = std::vector<std::int64_t>;
 
 // The elements that a tap of an output element joins; a defect changes them.
-struct Tap {
+struct KernelTap {
   const QLinearConv& node;
   std::int64_t image = 0;
   std::int64_t output_channel = 0;
@@ -43,9 +43,9 @@ struct Tap {
 };
 
 // Steps of the kernel; those of the reference where a defect has none.
-struct Defect {
+struct HeldOutDefect {
   std::string name;
-  std::function<void(Tap&)> tap = [](Tap&) {};
+  std::function<void(KernelTap&)> tap = [](KernelTap&) {};
   std::function<std::int64_t(const QLinearConv&, std::int64_t)> scale_channel = [](const QLinearConv&, std::int64_t m) {
     return m;
   };
@@ -85,7 +85,7 @@ std::vector<std::int64_t> values_of(const Tensor& tensor) {
 
 class PlainKernel {
  public:
-  PlainKernel(const QLinearConv& node, const Case& test_case, const Defect& defect)
+  PlainKernel(const QLinearConv& node, const Case& test_case, const HeldOutDefect& defect)
       : node_(node),
         x_(values_of(*test_case.inputs[0])),
         w_(values_of(*test_case.inputs[3])),
@@ -163,23 +163,23 @@ class PlainKernel {
 
   const QLinearConv& node_;
   std::vector<std::int64_t> x_, w_;
-  const Defect& defect_;
-  Tap tap_;
+  const HeldOutDefect& defect_;
+  KernelTap tap_;
   Indices inputs_, outputs_, kernel_;
   std::int64_t taps_ = 0;
   std::int64_t positions_ = 0;
 };
 
-struct Judged {
+struct JudgedCase {
   Case test_case;
   Expected expected;
   std::int64_t work = 0;
 };
 
 // Cases of two suites of the default run.
-const std::deque<Judged>& cases() {
-  static const std::deque<Judged> all = [] {
-    std::deque<Judged> list;
+const std::deque<JudgedCase>& cases() {
+  static const std::deque<JudgedCase> all = [] {
+    std::deque<JudgedCase> list;
     // Extents are what makes the suite sizes large; of the other the small cases do.
     const std::pair<const char*, std::int64_t> suites[] = {{"sizes", 60'000}, {"directed", 4'000}};
     for (const auto& [suite, most_work] : suites) {
@@ -204,7 +204,7 @@ const std::deque<Judged>& cases() {
 
 // The first case that tells the kernel from the reference; empty where none does. Of cases with so many products, both
 // ends included.
-std::string first_kill(const Defect& defect, std::int64_t least, std::int64_t most) {
+std::string first_kill(const HeldOutDefect& defect, std::int64_t least, std::int64_t most) {
   for (const auto& [test_case, expected, own_work] : cases()) {
     if (own_work < least || own_work > most) continue;
     const QLinearConv* node = qlinear_conv_of(*expected.classification.lowered);
@@ -218,34 +218,34 @@ bool is_kernel(const ConvolutionGeometry& g, std::int64_t size) {
   return std::all_of(g.axes.begin(), g.axes.end(), [&](const auto& axis) { return axis.kernel == size; });
 }
 
-const std::vector<Defect> kHeldOutDefects{
+const std::vector<HeldOutDefect> kHeldOutDefects{
     {.name = "w zero points of the second block of 128 channels are those of the first",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            t.w_zero_point = t.node.operands.w_zero_point[static_cast<std::size_t>(t.output_channel % 128)];
          }},
     {.name = "scales of the second 64 channels are those of the first",
      .scale_channel = [](const QLinearConv&, std::int64_t m) { return m % 64; }},
     {.name = "column index of 8 bits at stride 1",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            if (t.geometry().axes.back().stride == 1 && t.x.back() >= 0) t.x.back() &= 255;
          }},
     {.name = "dilation kept in two bits",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            for (std::size_t a = 0; a < t.x.size(); ++a) {
              const auto& axis = t.geometry().axes[a];
              t.x[a] -= t.kernel[a] * (axis.dilation - (axis.dilation & 3));
            }
          }},
-    {.name = "no more than 8 taps in a row", .tap = [](Tap& t) { t.counts = t.kernel.back() < 8; }},
+    {.name = "no more than 8 taps in a row", .tap = [](KernelTap& t) { t.counts = t.kernel.back() < 8; }},
     {.name = "the fourth image is the first",
-     .tap = [](Tap& t) { t.image = t.geometry().batch >= 4 && t.image == 3 ? 0 : t.image; }},
+     .tap = [](KernelTap& t) { t.image = t.geometry().batch >= 4 && t.image == 3 ? 0 : t.image; }},
     {.name = "multiplier of 1 and more truncated", .multiplier = [](double m) { return m >= 1 ? std::trunc(m) : m; }},
     {.name = "3x3 depthwise of stride 2 drops the last column of an odd width",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            const auto& axis = t.geometry().axes.back();
            if (t.is_depthwise() && is_kernel(t.geometry(), 3) && axis.stride == 2 && axis.input % 2 == 1) {
              t.counts = t.x.back() != axis.input - 1;
@@ -253,7 +253,7 @@ const std::vector<Defect> kHeldOutDefects{
          }},
     {.name = "1x1 of stride 2 ignores its pads",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            for (std::size_t a = 0; a < t.x.size(); ++a) {
              if (is_kernel(t.geometry(), 1) && t.geometry().axes[a].stride == 2)
                t.x[a] += t.geometry().axes[a].pad_begin;
@@ -261,13 +261,13 @@ const std::vector<Defect> kHeldOutDefects{
          }},
     {.name = "1x1 with pads at the end alone reads the last column there",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            const auto& axis = t.geometry().axes.back();
            if (is_kernel(t.geometry(), 1) && axis.pad_begin == 0 && t.x.back() == axis.input) --t.x.back();
          }},
     {.name = "the second of two output channels is not computed at the last of an odd number of pixels of a 1x1",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            const auto& axis = t.geometry().axes.back();
            const bool odd = axis.output % 2 == 1 && t.output.back() == axis.output - 1;
            if (is_kernel(t.geometry(), 1) && t.geometry().output_channels % 2 == 0 && odd) {
@@ -282,15 +282,15 @@ const std::vector<Defect> kHeldOutDefects{
            return fifth ? m - 4 : m;
          }},
     {.name = "depthwise kernels of more than 16 taps in a row",
-     .tap = [](Tap& t) { t.counts = !t.is_depthwise() || t.kernel.back() < 16; }},
+     .tap = [](KernelTap& t) { t.counts = !t.is_depthwise() || t.kernel.back() < 16; }},
     {.name = "stride kept in 7 bits",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            for (std::size_t a = 0; a < t.x.size(); ++a) t.x[a] -= t.output[a] * (t.geometry().axes[a].stride & ~127);
          }},
     {.name = "pad kept in 7 bits",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            for (std::size_t a = 0; a < t.x.size(); ++a) t.x[a] += t.geometry().axes[a].pad_begin & ~127;
          }},
     {.name = "without a bias, sums begin at 1",
@@ -301,14 +301,14 @@ const std::vector<Defect> kHeldOutDefects{
                  std::int64_t bias) { return bias > -8 && bias < 8 ? sum : sum + bias; }},
     {.name = "strided 1x1: rows of the second image begin at those of the first",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            if (is_kernel(t.geometry(), 1) && t.geometry().axes.back().stride > 1 && t.x.size() > 1 && t.output[0] > 0) {
              t.image = 0;
            }
          }},
     {.name = "tail channels of a 3x3 depthwise ignore two rows of padding",
      .tap =
-         [](Tap& t) {
+         [](KernelTap& t) {
            const auto& g = t.geometry();
            const bool in_tail = g.output_channels > 4 && t.output_channel >= g.output_channels / 4 * 4;
            if (t.is_depthwise() && is_kernel(g, 3) && in_tail && g.axes[0].pad_begin == 2 && t.x[0] == -2) t.x[0] = 0;
@@ -320,7 +320,7 @@ TEST(HeldOut, ThePlainKernelIsRight) {
 }
 
 TEST(HeldOut, EveryDefectIsKilledByTheDefaultRun) {
-  for (const Defect& defect : kHeldOutDefects) {
+  for (const HeldOutDefect& defect : kHeldOutDefects) {
     // Small cases kill most.
     const bool is_killed = !first_kill(defect, 0, 3'999).empty() || !first_kill(defect, 4'000, 39'999).empty() ||
                            !first_kill(defect, 40'000, 60'000).empty();

@@ -55,7 +55,7 @@ Network two_convolutions() {
   return net;
 }
 
-class Activations : public ::testing::Test {
+class ComputedActivations : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     offer_model_runtime([]() { return ModelRuntime{"test runtime 1", "", run}; });
@@ -89,7 +89,7 @@ Tensor floats(std::vector<std::int64_t> shape, float value) {
   return Tensor::of<float>(ElementType::float32, std::move(shape), std::vector<float>(count, value));
 }
 
-TEST_F(Activations, ReachTheNodesThatTheyReachInTheModel) {
+TEST_F(ComputedActivations, ReachTheNodesThatTheyReachInTheModel) {
   Network net = two_convolutions();
   auto source = open(net, {.activations = ModelOptions::Activations::computed});
   ASSERT_TRUE(source) << source.error().text();
@@ -107,7 +107,7 @@ TEST_F(Activations, ReachTheNodesThatTheyReachInTheModel) {
   EXPECT_THAT(cases[2].note, HasSubstr("activations of test runtime 1"));
 }
 
-TEST_F(Activations, AreDrawnWhereTheModelCannotRun) {
+TEST_F(ComputedActivations, AreDrawnWhereTheModelCannotRun) {
   refuses = true;
   Network net = two_convolutions();
   const auto must = open(net, {.activations = ModelOptions::Activations::computed});
@@ -124,7 +124,7 @@ TEST_F(Activations, AreDrawnWhereTheModelCannotRun) {
   EXPECT_FALSE((*first)->recorded_output());
 }
 
-TEST_F(Activations, OfAModelThatTakesTooMuchMemoryAreAnError) {
+TEST_F(ComputedActivations, OfAModelThatTakesTooMuchMemoryAreAnError) {
   if (!kCanLimitAddressSpace) GTEST_SKIP() << "this build's sanitizer maps terabytes";
   bytes_taken = std::size_t{1} << 30;
   Network net = two_convolutions();
@@ -138,7 +138,7 @@ TEST_F(Activations, OfAModelThatTakesTooMuchMemoryAreAnError) {
                 "it more [rule limit]"));
 }
 
-TEST_F(Activations, OfALargeModelAreComputedPartByPart) {
+TEST_F(ComputedActivations, OfALargeModelAreComputedPartByPart) {
   Network net;
   net.input("v0", ElementType::uint8, {1, 2, 2, 2});
   constexpr int kNodes = 1500;
@@ -152,7 +152,7 @@ TEST_F(Activations, OfALargeModelAreComputedPartByPart) {
   EXPECT_EQ((*opened)->size(), std::uint64_t{kNodes});
 }
 
-TEST_F(Activations, InputsOfFilesAreCheckedAgainstTheModel) {
+TEST_F(ComputedActivations, InputsOfFilesAreCheckedAgainstTheModel) {
   Network net = two_convolutions();
   const auto error = [&](const std::vector<std::filesystem::path>& files) {
     const auto inputs = read_model_inputs(net.graph(), files);
@@ -170,7 +170,7 @@ TEST_F(Activations, InputsOfFilesAreCheckedAgainstTheModel) {
   EXPECT_THAT(error({damaged}), HasSubstr("damaged.pb"));
 }
 
-TEST_F(Activations, InputsAreFoundByNameThenByOrder) {
+TEST_F(ComputedActivations, InputsAreFoundByNameThenByOrder) {
   Network net;
   for (const char* name : {"first", "second", "third"}) net.input(name, ElementType::float32, {1});
   const std::vector<std::filesystem::path> files = {
@@ -182,7 +182,7 @@ TEST_F(Activations, InputsAreFoundByNameThenByOrder) {
   EXPECT_THAT(inputs->at("third").values<float>(), ElementsAre(7));
 }
 
-TEST_F(Activations, DrawnInputsAreThoseOfTheSeed) {
+TEST_F(ComputedActivations, DrawnInputsAreThoseOfTheSeed) {
   Network net;
   net.input("image", ElementType::float32, {-1, 1000});
   const auto inputs = draw_model_inputs(net.graph(), 3);
@@ -195,7 +195,7 @@ TEST_F(Activations, DrawnInputsAreThoseOfTheSeed) {
   EXPECT_NE(draw_model_inputs(net.graph(), 4)->at("image"), inputs->at("image"));
 }
 
-TEST_F(Activations, ReportsInputsThatItCannotDraw) {
+TEST_F(ComputedActivations, ReportsInputsThatItCannotDraw) {
   const auto error = [](ElementType type, const std::vector<std::int64_t>& shape) {
     Network net;
     net.input("x", type, shape);

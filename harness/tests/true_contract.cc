@@ -15,9 +15,9 @@ namespace qconform::testing {
 namespace {
 
 using sweep::ConstraintSolver;
-using sweep::Contract;
 using sweep::Model;
 using sweep::Row;
+using sweep::SweepContract;
 
 // Position of the model in sweep::plans().
 std::size_t plan_of(const TrueContract& truth) {
@@ -54,7 +54,7 @@ std::optional<Row> row_with(const ConstraintSolver& solver,
   return solver.complete(partial);
 }
 
-void expect_same_pairs(const Model& model, const Contract& learnt, const Contract& truth) {
+void expect_same_pairs(const Model& model, const SweepContract& learnt, const SweepContract& truth) {
   const Model inside_learnt = restricted(model, learnt);
   const Model inside_truth = restricted(model, truth);
   const ConstraintSolver one(inside_learnt);
@@ -80,7 +80,7 @@ std::vector<const char*> chosen_by(const Model& model) {
   return {"layout", "zero point", "scales", "x type", "y type", "scale type"};
 }
 
-void expect_same_choices(const Model& model, const Contract& learnt, const Contract& truth) {
+void expect_same_choices(const Model& model, const SweepContract& learnt, const SweepContract& truth) {
   std::vector<std::pair<std::size_t, std::uint8_t>> classes;
   for (const char* parameter : chosen_by(model)) {
     classes.emplace_back(parameter_named(model, parameter), std::uint8_t{0});
@@ -108,9 +108,10 @@ void PrintTo(const TrueContract& truth, std::ostream* out) {
   *out << truth.name << ", " << truth.model;
 }
 
-Contract contract_of(const TrueContract& truth) {
+SweepContract contract_of(const TrueContract& truth) {
   const Model& model = model_of(truth);
-  Contract contract = *truth.taken == '\0' ? sweep::whole_contract(model) : *sweep::parse_contract(truth.taken, model);
+  SweepContract contract =
+      *truth.taken == '\0' ? sweep::whole_contract(model) : *sweep::parse_contract(truth.taken, model);
   for (const std::vector<Classes>& together : truth.not_together) {
     sweep::Combination& declined = contract.declined.emplace_back();
     for (const Classes& words : together) declined.push_back(term_of(model, words));
@@ -122,7 +123,7 @@ Contract contract_of(const TrueContract& truth) {
 void expect_learnt(Backend& backend, const TrueContract& truth) {
   SCOPED_TRACE(std::string(truth.name) + ", " + truth.model);
   const sweep::LearntContract learnt = learn_contracts(backend, 1)[plan_of(truth)];
-  const Contract contract = contract_of(truth);
+  const SweepContract contract = contract_of(truth);
   expect_same_choices(model_of(truth), learnt.contract, contract);
   expect_same_pairs(model_of(truth), learnt.contract, contract);
   EXPECT_LE(learnt.probes, sweep::LearningLimits{}.probes);

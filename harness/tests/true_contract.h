@@ -27,7 +27,7 @@ struct TrueContract {
 
 void PrintTo(const TrueContract& truth, std::ostream* out);
 
-[[nodiscard]] sweep::Contract contract_of(const TrueContract& truth);
+[[nodiscard]] sweep::SweepContract contract_of(const TrueContract& truth);
 
 /// Learns what the backend takes and holds it against the truth, on two grids: every combination of the parameters by
 /// which backends choose (types; operator, spatial rank, w zero point, group, w parameters; layout, zero point,

@@ -176,7 +176,7 @@ Match match(const Observation& observation, const std::optional<Tensor>& predict
 
 namespace {
 
-struct Rule {
+struct RegionRule {
   OutputRegion place;
   bool (*holds)(const Element& element, const Element& first_wrong);
 };
@@ -186,7 +186,7 @@ bool is_in_tail(std::int64_t index, std::int64_t count) {
   return count > kWidth && index >= count / kWidth * kWidth;
 }
 
-constexpr Rule kRules[] = {
+constexpr RegionRule kRules[] = {
     {{"ties", "exact ties before rounding"}, [](const Element& e, const Element&) { return e.is_tie; }},
     {{"near-ties", "values so near a tie that more than one is legal, and ties"},
      [](const Element& e, const Element&) { return e.is_open || e.is_tie; }},
@@ -258,7 +258,7 @@ std::vector<Element> elements_in(const Observation& observation) {
 std::span<const OutputRegion> output_regions() {
   static const std::vector<OutputRegion> all = [] {
     std::vector<OutputRegion> list;
-    for (const Rule& rule : kRules) list.push_back(rule.place);
+    for (const RegionRule& rule : kRules) list.push_back(rule.place);
     return list;
   }();
   return all;

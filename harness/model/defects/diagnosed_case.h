@@ -224,22 +224,22 @@ class FeatureQuestions {
 
   [[nodiscard]] FeatureList list() && {
     FeatureList result;
-    for (const Asked& asked : all_) result.features.push_back({asked.text});
+    for (const AskedFeature& asked : all_) result.features.push_back({asked.text});
     result.hold = [all = std::move(all_)](const Case& test_case, const Expected& expected) {
       const View view(test_case, expected);
       std::vector<bool> hold;
-      for (const Asked& asked : all) hold.push_back(asked.holds(view));
+      for (const AskedFeature& asked : all) hold.push_back(asked.holds(view));
       return hold;
     };
     return result;
   }
 
  private:
-  struct Asked {
+  struct AskedFeature {
     std::string text;
     Question holds;
   };
-  std::vector<Asked> all_;
+  std::vector<AskedFeature> all_;
 };
 
 template <typename T>

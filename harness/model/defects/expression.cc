@@ -18,19 +18,19 @@ namespace {
 constexpr std::size_t kMostNodes = 64;
 constexpr int kDeepest = 32;
 
-struct Named {
+struct NamedOperation {
   std::string_view name;
   Operation operation;
 };
-constexpr Named kFunctions[] = {{"wrap8", Operation::wrap8},
-                                {"wrap16", Operation::wrap16},
-                                {"wrap32", Operation::wrap32},
-                                {"saturate16", Operation::saturate16},
-                                {"saturate32", Operation::saturate32},
-                                {"saturate", Operation::saturate},
-                                {"min", Operation::minimum},
-                                {"max", Operation::maximum},
-                                {"int32_or_lowest", Operation::int32_or_lowest}};
+constexpr NamedOperation kFunctions[] = {{"wrap8", Operation::wrap8},
+                                         {"wrap16", Operation::wrap16},
+                                         {"wrap32", Operation::wrap32},
+                                         {"saturate16", Operation::saturate16},
+                                         {"saturate32", Operation::saturate32},
+                                         {"saturate", Operation::saturate},
+                                         {"min", Operation::minimum},
+                                         {"max", Operation::maximum},
+                                         {"int32_or_lowest", Operation::int32_or_lowest}};
 
 // By how tightly they bind; those of one strength go from left to right.
 struct Infix {
@@ -106,7 +106,7 @@ Written written(const Expression::Node& node, std::span<const Written> operands)
     return {"-" + (is_number ? "(" + operands[0].text + ")" : operands[0].within(kTightest)), kOfSign};
   }
   const auto* function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
-                                      [&](const Named& named) { return named.operation == node.operation; });
+                                      [&](const NamedOperation& named) { return named.operation == node.operation; });
   std::vector<std::string> texts;
   for (const Written& operand : operands) texts.push_back(operand.text);
   return {fmt::format("{}({})", function->name, fmt::join(texts, ", ")), kTightest};
@@ -234,7 +234,7 @@ class Parser {
       add(Operation::variable, static_cast<std::int64_t>(i));
       return {};
     }
-    for (const Named& function : kFunctions) {
+    for (const NamedOperation& function : kFunctions) {
       if (function.name == name) return call(function.operation);
     }
     rest_ = before;
@@ -321,42 +321,53 @@ struct RoundContext : StageContext {
   std::int32_t zero_point;
 };
 
-enum class Way : std::uint8_t { even, odd, toward_zero, away, down, up, half_up, half_down, half_away, half_to_zero };
+enum class RoundingWay : std::uint8_t {
+  even,
+  odd,
+  toward_zero,
+  away,
+  down,
+  up,
+  half_up,
+  half_down,
+  half_away,
+  half_to_zero
+};
 
 std::int64_t rounded(const StageContext& context, std::int64_t which) {
   const Neighbours n = neighbours_of(static_cast<const RoundContext&>(context).value);
   const std::int64_t near_zero = n.sign * n.lower;
   const std::int64_t far = n.is_whole ? near_zero : n.sign * (n.lower + 1);
   const bool is_positive = n.sign > 0;
-  switch (static_cast<Way>(which)) {
-    case Way::even: return n.even();
-    case Way::odd: return n.odd();
-    case Way::toward_zero: return near_zero;
-    case Way::away: return far;
-    case Way::down: return is_positive ? near_zero : far;
-    case Way::up: return is_positive ? far : near_zero;
-    case Way::half_up: return !n.is_tie ? n.even() : is_positive ? far : near_zero;
-    case Way::half_down: return !n.is_tie ? n.even() : is_positive ? near_zero : far;
-    case Way::half_away: return n.is_tie ? far : n.even();
-    case Way::half_to_zero: break;
+  switch (static_cast<RoundingWay>(which)) {
+    case RoundingWay::even: return n.even();
+    case RoundingWay::odd: return n.odd();
+    case RoundingWay::toward_zero: return near_zero;
+    case RoundingWay::away: return far;
+    case RoundingWay::down: return is_positive ? near_zero : far;
+    case RoundingWay::up: return is_positive ? far : near_zero;
+    case RoundingWay::half_up: return !n.is_tie ? n.even() : is_positive ? far : near_zero;
+    case RoundingWay::half_down: return !n.is_tie ? n.even() : is_positive ? near_zero : far;
+    case RoundingWay::half_away: return n.is_tie ? far : n.even();
+    case RoundingWay::half_to_zero: break;
   }
   return n.is_tie ? near_zero : n.even();
 }
 
-constexpr std::int64_t index_of(Way way) {
+constexpr std::int64_t index_of(RoundingWay way) {
   return static_cast<std::int64_t>(way);
 }
 
-constexpr Variable kRounding[] = {{"half_even", rounded, index_of(Way::even), false},
-                                  {"half_odd", rounded, index_of(Way::odd), false},
-                                  {"toward_zero", rounded, index_of(Way::toward_zero), false},
-                                  {"away_from_zero", rounded, index_of(Way::away), false},
-                                  {"down", rounded, index_of(Way::down), false},
-                                  {"up", rounded, index_of(Way::up), false},
-                                  {"half_up", rounded, index_of(Way::half_up), false},
-                                  {"half_down", rounded, index_of(Way::half_down), false},
-                                  {"half_away", rounded, index_of(Way::half_away), false},
-                                  {"half_to_zero", rounded, index_of(Way::half_to_zero), false},
+constexpr Variable kRounding[] = {{"half_even", rounded, index_of(RoundingWay::even), false},
+                                  {"half_odd", rounded, index_of(RoundingWay::odd), false},
+                                  {"toward_zero", rounded, index_of(RoundingWay::toward_zero), false},
+                                  {"away_from_zero", rounded, index_of(RoundingWay::away), false},
+                                  {"down", rounded, index_of(RoundingWay::down), false},
+                                  {"up", rounded, index_of(RoundingWay::up), false},
+                                  {"half_up", rounded, index_of(RoundingWay::half_up), false},
+                                  {"half_down", rounded, index_of(RoundingWay::half_down), false},
+                                  {"half_away", rounded, index_of(RoundingWay::half_away), false},
+                                  {"half_to_zero", rounded, index_of(RoundingWay::half_to_zero), false},
                                   {"zero_point", [](const StageContext& c, std::int64_t) {
                                      return std::int64_t{static_cast<const RoundContext&>(c).zero_point};
                                    }}};

@@ -21,7 +21,7 @@ namespace qconform::diagnose {
 namespace {
 
 // A case with the reference's answer.
-struct Sample {
+struct TriggerSample {
   const Case& test_case;
   const ModelledCase& modelled;
   const Tensor& right;
@@ -44,18 +44,18 @@ struct Sample {
 };
 
 template <typename Predicate>
-bool any_axis(const Sample& s, Predicate predicate) {
+bool any_axis(const TriggerSample& s, Predicate predicate) {
   const auto& axes = s.geometry().axes;
   return std::any_of(axes.begin(), axes.end(), predicate);
 }
 
-bool has_pads(const Sample& s) {
+bool has_pads(const TriggerSample& s) {
   return any_axis(s, [](const auto& a) { return a.pad_begin > 0 || a.pad_end > 0; });
 }
-bool has_x_zero_point(const Sample& s) {
+bool has_x_zero_point(const TriggerSample& s) {
   return s.operands().x_zero_point != 0;
 }
-bool has_groups(const Sample& s) {
+bool has_groups(const TriggerSample& s) {
   return s.geometry().group > 1;
 }
 template <typename Predicate>
@@ -66,7 +66,7 @@ bool any_value(const Tensor& tensor, Predicate predicate) {
   return false;
 }
 
-bool has_wide_difference(const Sample& s) {
+bool has_wide_difference(const TriggerSample& s) {
   if (s.modelled.op().name == "DequantizeLinear") {
     const DequantizeLinear& node = s.dequantize();
     for (std::int64_t i = 0; i < s.x().elements(); ++i) {
@@ -82,14 +82,14 @@ bool has_wide_difference(const Sample& s) {
 }
 
 // Twice the distance between neighbouring numbers of the type that quotients are rounded to, at 1.
-double relative_spacing(const Sample& s) {
+double relative_spacing(const TriggerSample& s) {
   if (s.qlinear() != nullptr) return 0x1p-22;
   return std::ldexp(2.0, -reference::float_format(division_type(s.quantize())).mantissa_bits);
 }
 
 // Some value before rounding.
 template <typename Predicate>
-bool any_scaled(const Sample& s, Predicate predicate) {
+bool any_scaled(const TriggerSample& s, Predicate predicate) {
   if (const QLinearConv* node = s.qlinear()) {
     const auto sums = exact_sums(node->operands, s.x(), s.w());
     const auto channels = static_cast<std::size_t>(s.geometry().output_channels);
@@ -109,7 +109,7 @@ bool any_scaled(const Sample& s, Predicate predicate) {
 }
 
 // Some value before rounding is within `distance` of a tie, or within two roundings.
-bool comes_near_a_tie(const Sample& s, double distance) {
+bool comes_near_a_tie(const TriggerSample& s, double distance) {
   const double spacing = relative_spacing(s);
   return any_scaled(
       s, [&](double v) { return std::fabs(std::fabs(v - std::floor(v)) - 0.5) <= distance + std::fabs(v) * spacing; });
@@ -119,12 +119,12 @@ bool comes_near_a_tie(const Sample& s, double distance) {
 constexpr double kRoundingBesideZeroPoint = 0x1p-7;
 
 // NaN, or beyond int32 less a zero point.
-bool leaves_int32(const Sample& s) {
+bool leaves_int32(const TriggerSample& s) {
   return any_scaled(s, [](double v) { return !(std::fabs(v) < 0x1p31 - 0x1p16); });
 }
 
 // Some multiplier is not a whole number, so that values can have fractions.
-bool has_fractions(const Sample& s) {
+bool has_fractions(const TriggerSample& s) {
   const auto is_fraction = [](double value) { return value != std::floor(value); };
   if (const QLinearConv* node = s.qlinear()) {
     return std::any_of(node->w_scale.begin(), node->w_scale.end(), [&](float scale) {
@@ -139,7 +139,7 @@ bool has_fractions(const Sample& s) {
 }
 
 // Fixed-point multipliers are exact for 1, and sums of fewer than 30 bits pass.
-bool has_a_multiplier_to_round(const Sample& s) {
+bool has_a_multiplier_to_round(const TriggerSample& s) {
   const QLinearConv& node = *s.qlinear();
   const auto sums = exact_sums(node.operands, s.x(), s.w());
   const bool is_large = std::any_of(sums.begin(), sums.end(), [](std::int64_t a) { return std::llabs(a) >= 1 << 29; });
@@ -147,40 +147,40 @@ bool has_a_multiplier_to_round(const Sample& s) {
                                  [&](float scale) { return node.x_scale * scale / node.y_scale != 1.0F; });
 }
 
-bool has_output_zero_point(const Sample& s) {
+bool has_output_zero_point(const TriggerSample& s) {
   if (const QLinearConv* node = s.qlinear()) return node->y_zero_point != 0;
   const auto& zp = s.quantize().y_zero_point;
   return std::any_of(zp.begin(), zp.end(), [](std::int32_t value) { return value != 0; });
 }
-bool has_odd_output_zero_point(const Sample& s) {
+bool has_odd_output_zero_point(const TriggerSample& s) {
   if (const QLinearConv* node = s.qlinear()) return node->y_zero_point % 2 != 0;
   const auto& zp = s.quantize().y_zero_point;
   return std::any_of(zp.begin(), zp.end(), [](std::int32_t value) { return value % 2 != 0; });
 }
-bool reaches_a_bound(const Sample& s) {
+bool reaches_a_bound(const TriggerSample& s) {
   if (!is_integer(s.right.type)) return false;
   const IntegerRange range = reference::range_of(s.right.type);
   return any_value(s.right, [&](double value) { return value == range.lo || value == range.hi; });
 }
-bool has_parameters(const Sample& s) {
+bool has_parameters(const TriggerSample& s) {
   return s.layout().parameters() > 1;
 }
-bool has_subnormals(const Sample& s) {
+bool has_subnormals(const TriggerSample& s) {
   const auto is_small = [](double value) { return value != 0 && std::fabs(value) < 0x1p-14; };
   return std::any_of(s.scales().begin(), s.scales().end(), is_small) || any_value(s.right, is_small) ||
          any_value(s.x(), is_small);
 }
 // Without a zero point the node's type is uint8 all the same.
-bool is_uint8_without_zero_point(const Sample& s) {
+bool is_uint8_without_zero_point(const TriggerSample& s) {
   if (s.test_case.input(2) != nullptr) return false;
   const QuantizeLinear* quantize = quantize_linear_of(s.modelled.lowered());
   return (quantize != nullptr ? quantize->y_type : s.dequantize().x_type) == ElementType::uint8;
 }
-bool has_zero_points_that_differ(const Sample& s) {
+bool has_zero_points_that_differ(const TriggerSample& s) {
   return quantize_linear_of(s.modelled.lowered()) != nullptr ? differ(s.quantize().y_zero_point)
                                                              : differ(s.dequantize().x_zero_point);
 }
-bool has_another_axis(const Sample& s) {
+bool has_another_axis(const TriggerSample& s) {
   const Attribute* axis = s.test_case.attribute("axis");
   const auto rank = static_cast<std::int64_t>(s.x().shape.size());
   return axis != nullptr && rank > 1 && (std::get<std::int64_t>(axis->value) + rank) % rank != 1;
@@ -188,7 +188,7 @@ bool has_another_axis(const Sample& s) {
 bool is_narrow(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;
 }
-bool is_zero_point_scaled(const Sample& s) {
+bool is_zero_point_scaled(const TriggerSample& s) {
   const DequantizeLinear& node = s.dequantize();
   // Without a zero point 0 * scale is subtracted: that shows where it is no +0, and in -0.
   return std::any_of(node.x_zero_point.begin(), node.x_zero_point.end(), [](double zp) { return zp != 0; }) ||
@@ -198,7 +198,7 @@ bool is_zero_point_scaled(const Sample& s) {
 }
 
 // Near a tie, or with scales whose products over- or underflow.
-bool can_show_expressions(const Sample& s) {
+bool can_show_expressions(const TriggerSample& s) {
   const auto is_extreme = [](double scale) { return std::fabs(scale) < 0x1p-30 || std::fabs(scale) > 0x1p30; };
   if (const QLinearConv* node = s.qlinear()) {
     if (std::any_of(node->w_scale.begin(), node->w_scale.end(), is_extreme)) return true;
@@ -209,47 +209,49 @@ bool can_show_expressions(const Sample& s) {
   return comes_near_a_tie(s, 1e-3);
 }
 
-using Trigger = bool (*)(const Sample&);
+using Trigger = bool (*)(const TriggerSample&);
 
 // Conditions of triggers that features do not say (Defect::needs), by the id of the defect.
 const std::map<std::string_view, Trigger> kTriggers{
-    {"pads-order", [](const Sample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
+    {"pads-order", [](const TriggerSample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
     {"pad-reads-next-channel",
-     [](const Sample& s) {
+     [](const TriggerSample& s) {
        return has_groups(s) && has_pads(s) && s.geometry().axes.size() == 2 && s.geometry().axes[1].input >= 18 &&
               !any_axis(s, [](const auto& a) { return a.kernel != 3; });
      }},
     {"autopad-no-clamp",
-     [](const Sample& s) {
+     [](const TriggerSample& s) {
        return s.is_same() && any_axis(s, [](const auto& a) { return a.kernel_extent() < a.stride; });
      }},
     {"pad-reads-neighbour",
-     [](const Sample& s) {
+     [](const TriggerSample& s) {
        const auto& last = s.geometry().axes.back();
        return s.geometry().axes.size() > 1 && (last.pad_begin > 0 || last.pad_end > 0);
      }},
-    {"kernel-transposed", [](const Sample& s) { return !any_axis(s, [](const auto& a) { return a.kernel == 1; }); }},
+    {"kernel-transposed",
+     [](const TriggerSample& s) { return !any_axis(s, [](const auto& a) { return a.kernel == 1; }); }},
     {"zp-sub-wraps-8bit", has_wide_difference},
     {"w-halved",
-     [](const Sample& s) {
+     [](const TriggerSample& s) {
        return s.operands().x_type == ElementType::int8 && s.operands().w_type == ElementType::int8 &&
               any_value(s.w(), [](double value) { return std::fmod(value, 2) != 0; });
      }},
     {"w-zp-middle",
-     [](const Sample& s) {
+     [](const TriggerSample& s) {
        const auto& zp = s.operands().w_zero_point;
        const std::int32_t middle = s.operands().w_type == ElementType::uint8 ? 128 : 0;
        return std::any_of(zp.begin(), zp.end(), [&](std::int32_t value) { return value != middle; });
      }},
     {"x-compensation-missing",
-     [](const Sample& s) {
+     [](const TriggerSample& s) {
        const auto& g = s.geometry();
        return g.group > 1 && g.output_channels == 8 && g.depth() == 8 && g.kernel_taps() == 8 &&
               (s.operands().x_type == ElementType::int8 || has_x_zero_point(s));
      }},
-    {"acc-narrow-i8", [](const Sample& s) { return any_value(s.right, [](double v) { return v < -128 || v > 127; }); }},
+    {"acc-narrow-i8",
+     [](const TriggerSample& s) { return any_value(s.right, [](double v) { return v < -128 || v > 127; }); }},
     {"bias-in-f32",
-     [](const Sample& s) {
+     [](const TriggerSample& s) {
        // A sum that float32 does not hold has its part in the total, or its like in the bias.
        const auto is_wide = [](std::int64_t value) { return std::llabs(value) >= std::int64_t{1} << 23; };
        const auto& bias = s.operands().bias;
@@ -257,43 +259,44 @@ const std::map<std::string_view, Trigger> kTriggers{
        return std::any_of(bias.begin(), bias.end(), is_wide) ||
               (!bias.empty() && std::any_of(totals.begin(), totals.end(), is_wide));
      }},
-    {"half-away-tail", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+    {"half-away-tail", [](const TriggerSample& s) { return comes_near_a_tie(s, 1e-6); }},
     {"zp-wraps-offset-int8", leaves_int32},
     {"double-round", has_a_multiplier_to_round},
     {"q31-single-round", has_a_multiplier_to_round},
     {"scale-associate-right", can_show_expressions},
-    {"scale-double", [](const Sample& s) { return comes_near_a_tie(s, 1e-9); }},
+    {"scale-double", [](const TriggerSample& s) { return comes_near_a_tie(s, 1e-9); }},
     {"reciprocal", can_show_expressions},
-    {"half-away", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
-    {"half-up", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+    {"half-away", [](const TriggerSample& s) { return comes_near_a_tie(s, 1e-6); }},
+    {"half-up", [](const TriggerSample& s) { return comes_near_a_tie(s, 1e-6); }},
     {"truncate", has_fractions},
-    {"zp-before-round", [](const Sample& s) { return comes_near_a_tie(s, 1e-6) && has_odd_output_zero_point(s); }},
-    {"zp-in-f32", [](const Sample& s) { return comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
+    {"zp-before-round",
+     [](const TriggerSample& s) { return comes_near_a_tie(s, 1e-6) && has_odd_output_zero_point(s); }},
+    {"zp-in-f32", [](const TriggerSample& s) { return comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
     {"int32-before-clamp", leaves_int32},
     {"zp-wraps-int32", leaves_int32},
     {"clamp-before-zp", has_output_zero_point},
     {"wrap-not-saturate", reaches_a_bound},
     {"zp-first", has_zero_points_that_differ},
     {"two-bit-parameters-of-later",
-     [](const Sample& s) { return has_parameters(s) && bits_of(s.quantize().y_type) == 2; }},
-    {"scale-i32-as-f32", [](const Sample& s) { return s.quantize().scale_type == ElementType::int32; }},
+     [](const TriggerSample& s) { return has_parameters(s) && bits_of(s.quantize().y_type) == 2; }},
+    {"scale-i32-as-f32", [](const TriggerSample& s) { return s.quantize().scale_type == ElementType::int32; }},
     {"zp-absent-128", is_uint8_without_zero_point},
-    {"axis-unread", [](const Sample& s) { return has_parameters(s) && has_another_axis(s); }},
-    {"block-size-unread", [](const Sample& s) { return s.layout().block > 1; }},
-    {"output-dtype-unread", [](const Sample& s) { return s.test_case.attribute("output_dtype") != nullptr; }},
-    {"precision-unread", [](const Sample& s) { return s.test_case.attribute("precision") != nullptr; }},
-    {"saturate-unread", [](const Sample& s) { return !s.quantize().saturate; }},
-    {"quotient-wide", [](const Sample& s) { return is_narrow(division_type(s.quantize())); }},
+    {"axis-unread", [](const TriggerSample& s) { return has_parameters(s) && has_another_axis(s); }},
+    {"block-size-unread", [](const TriggerSample& s) { return s.layout().block > 1; }},
+    {"output-dtype-unread", [](const TriggerSample& s) { return s.test_case.attribute("output_dtype") != nullptr; }},
+    {"precision-unread", [](const TriggerSample& s) { return s.test_case.attribute("precision") != nullptr; }},
+    {"saturate-unread", [](const TriggerSample& s) { return !s.quantize().saturate; }},
+    {"quotient-wide", [](const TriggerSample& s) { return is_narrow(division_type(s.quantize())); }},
     {"quotient-fused",
-     [](const Sample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
+     [](const TriggerSample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
     {"e4m3fn-overflows-late",
-     [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn; }},
+     [](const TriggerSample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e4m3fn; }},
     {"e5m2-tie-nan",
-     [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
+     [](const TriggerSample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
     {"dq-fused",
-     [](const Sample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == ElementType::uint8; }},
-    {"product-wide", [](const Sample& s) { return is_narrow(s.dequantize().y_type); }},
-    {"blocked-interleave", [](const Sample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
+     [](const TriggerSample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == ElementType::uint8; }},
+    {"product-wide", [](const TriggerSample& s) { return is_narrow(s.dequantize().y_type); }},
+    {"blocked-interleave", [](const TriggerSample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
     {"dq-expanded", is_zero_point_scaled},
     {"denormal-flush", has_subnormals},
 };
@@ -311,14 +314,14 @@ FeatureSet needed_by(const Defect& defect) {
 }
 
 // Features, a predicate, or both.
-bool is_triggered(const Defect& defect, const Sample& sample, const FeatureSet& features) {
+bool is_triggered(const Defect& defect, const TriggerSample& sample, const FeatureSet& features) {
   const auto predicate = kTriggers.find(defect.id);
   EXPECT_TRUE(predicate != kTriggers.end() || !defect.needs.is_empty()) << defect.id << " has no trigger to test";
   const FeatureSet needed = needed_by(defect);
   return (features & needed) == needed && (predicate == kTriggers.end() || predicate->second(sample));
 }
 
-struct Counts {
+struct ShownCounts {
   int shown = 0;    ///< with the trigger, and other than the reference
   int dormant = 0;  ///< without the trigger
 };
@@ -329,14 +332,14 @@ class TriggerCounts {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return;
     const Tensor right = modelled->lowered().evaluate(RoundingProfile::correctly_rounded);
-    const Sample sample{test_case, *modelled, right};
+    const TriggerSample sample{test_case, *modelled, right};
     const FeatureSet features = features_of(test_case, expect(test_case, {}));
     for (const Defect& defect : defects()) {
       if (!defect.operators.contains(modelled->op().name)) continue;
       if (modelled->op().name == kGraphSubject) continue;  // theirs are held in harness/operators/graph
       const bool has_trigger = is_triggered(defect, sample, features);
       const bool equal = modelled->run(defect) == right;
-      Counts& counts = counts_[{defect.id, modelled->op().name}];
+      ShownCounts& counts = counts_[{defect.id, modelled->op().name}];
       counts.shown += has_trigger && !equal ? 1 : 0;
       counts.dormant += has_trigger ? 0 : 1;
       EXPECT_TRUE(has_trigger || equal) << defect.id << " shows without its trigger on " << test_case.provenance.source
@@ -344,13 +347,13 @@ class TriggerCounts {
     }
   }
 
-  [[nodiscard]] Counts counts(const Defect& defect, std::string_view op) const {
+  [[nodiscard]] ShownCounts counts(const Defect& defect, std::string_view op) const {
     const auto found = counts_.find({defect.id, op});
-    return found == counts_.end() ? Counts{} : found->second;
+    return found == counts_.end() ? ShownCounts{} : found->second;
   }
 
  private:
-  std::map<std::pair<std::string_view, std::string_view>, Counts> counts_;
+  std::map<std::pair<std::string_view, std::string_view>, ShownCounts> counts_;
 };
 
 TEST(Triggers, TellWhereADefectShows) {

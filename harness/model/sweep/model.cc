@@ -277,7 +277,7 @@ std::string text_of(const Term& term, std::uint32_t taken, const Parameter& para
   return fmt::format("{} = {}", parameter.name, fmt::join(names_of(term.classes, parameter), " | "));
 }
 
-std::string line_of(const Combination& combination, const Contract& contract, const Model& model) {
+std::string line_of(const Combination& combination, const SweepContract& contract, const Model& model) {
   std::vector<std::string> terms;
   for (const Term& term : combination) {
     terms.push_back(text_of(term, contract.taken[term.parameter], model.parameters[term.parameter]));
@@ -291,28 +291,28 @@ bool has(const Row& row, const Combination& combination) {
   return std::all_of(combination.begin(), combination.end(), [&](const Term& term) { return term.has(row); });
 }
 
-bool Contract::takes_anything() const {
+bool SweepContract::takes_anything() const {
   return !taken.empty() && std::all_of(taken.begin(), taken.end(), [](std::uint32_t classes) { return classes != 0; });
 }
 
-bool Contract::takes(const Row& row) const {
+bool SweepContract::takes(const Row& row) const {
   for (std::size_t p = 0; p < row.size(); ++p) {
     if ((taken[p] >> row[p] & 1U) == 0) return false;
   }
   return std::none_of(declined.begin(), declined.end(), [&](const Combination& c) { return has(row, c); });
 }
 
-Contract whole_contract(const Model& model) {
-  Contract contract;
+SweepContract whole_contract(const Model& model) {
+  SweepContract contract;
   for (const Parameter& parameter : model.parameters) contract.taken.push_back(parameter.all());
   return contract;
 }
 
-bool is_whole(const Contract& contract, const Model& model) {
+bool is_whole(const SweepContract& contract, const Model& model) {
   return contract == whole_contract(model);
 }
 
-Model restricted(const Model& model, const Contract& contract) {
+Model restricted(const Model& model, const SweepContract& contract) {
   Model result = model;
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
     const std::uint32_t taken = contract.taken[p];
@@ -330,7 +330,7 @@ Model restricted(const Model& model, const Contract& contract) {
   return result;
 }
 
-std::vector<std::string> lines_of(const Contract& contract, const Model& model) {
+std::vector<std::string> lines_of(const SweepContract& contract, const Model& model) {
   std::vector<std::string> lines;
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
     if (contract.taken[p] != model.parameters[p].all()) {
@@ -357,8 +357,8 @@ Result<std::size_t> position(const Items& items, std::string_view name, std::str
 
 }  // namespace
 
-Result<Contract> parse_contract(std::string_view text, const Model& model) {
-  Contract contract = whole_contract(model);
+Result<SweepContract> parse_contract(std::string_view text, const Model& model) {
+  SweepContract contract = whole_contract(model);
   std::vector<bool> named(model.parameters.size());
   for (const std::string_view word : split(text, ",")) {
     const std::size_t equals = word.find('=');

@@ -176,7 +176,7 @@ struct Term {
 using Combination = std::vector<Term>;
 [[nodiscard]] bool has(const Row& row, const Combination& combination);
 
-struct Contract {
+struct SweepContract {
   QC_DESCRIBED();
   /// By parameter, a bit for each class that some case can have. No bit at all: the backend takes no case of the model.
   QC_FIELD(std::vector<std::uint32_t>, taken, {}, "taken");
@@ -185,23 +185,23 @@ struct Contract {
 
   [[nodiscard]] bool takes_anything() const;
   [[nodiscard]] bool takes(const Row& row) const;
-  bool operator==(const Contract&) const = default;
+  bool operator==(const SweepContract&) const = default;
 };
 
 /// Takes every row that the model allows.
-[[nodiscard]] Contract whole_contract(const Model& model);
-[[nodiscard]] bool is_whole(const Contract& contract, const Model& model);
+[[nodiscard]] SweepContract whole_contract(const Model& model);
+[[nodiscard]] bool is_whole(const SweepContract& contract, const Model& model);
 
 /// The model with the contract among its constraints, so that its rows are those that the backend takes.
-[[nodiscard]] Model restricted(const Model& model, const Contract& contract);
+[[nodiscard]] Model restricted(const Model& model, const SweepContract& contract);
 
 /// A line for each parameter of which not all classes are taken, "x type: int8; not uint8", then one for each
 /// combination, "not w type = uint8 with w parameters = per channel".
-[[nodiscard]] std::vector<std::string> lines_of(const Contract& contract, const Model& model);
+[[nodiscard]] std::vector<std::string> lines_of(const SweepContract& contract, const Model& model);
 
 /// Parses a contract that a user states: words "PARAMETER=CLASS[|CLASS]..." between commas, "x type=int8, w zero
 /// point=middle". Other parameters are free; a parameter may not be named twice. Errors name the word, and the
 /// parameters or classes there are.
-[[nodiscard]] Result<Contract> parse_contract(std::string_view text, const Model& model);
+[[nodiscard]] Result<SweepContract> parse_contract(std::string_view text, const Model& model);
 
 }  // namespace qconform::sweep

@@ -60,7 +60,7 @@ TEST(Contract, NamesWhatItDoesNotKnow) {
 }
 
 TEST(Contract, RestrictsTheRowsOfAModel) {
-  Contract contract = whole_contract(small_model());
+  SweepContract contract = whole_contract(small_model());
   EXPECT_TRUE(is_whole(contract, small_model()));
   contract.taken[2] = 0b1010;
   contract.declined = {{{0, 0b01}, {1, 0b10}}};
@@ -104,7 +104,7 @@ TEST(LearntContract, OfSmallBackendsIsTheTrueOne) {
 }
 
 // Finds the parameters of the convolutions' model by name; its rows are too many to ask all.
-struct Named {
+struct ParameterFinder {
   const Model& model;
   std::size_t operator()(const char* name) const {
     for (std::size_t p = 0; p < model.parameters.size(); ++p) {
@@ -145,7 +145,7 @@ TEST(LearntContract, HasNoCombinationThatOthersImply) {
     const auto learnt = learn_contract(small_model(), covering_array(small_model()),
                                        [&](const Row& row, std::uint64_t) { return truth(row); });
     for (std::size_t i = 0; i < learnt.contract.declined.size(); ++i) {
-      Contract others = learnt.contract;
+      SweepContract others = learnt.contract;
       others.declined.erase(others.declined.begin() + static_cast<std::ptrdiff_t>(i));
       const auto rows = all_rows(small_model());
       EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
@@ -158,7 +158,7 @@ TEST(LearntContract, HasNoCombinationThatOthersImply) {
 TEST(LearntContract, OfNarrowKernelsIsTheTrueOne) {
   const Plan& plan = plans().front();
   const Model& model = plan.swept.model();
-  const Named at{model};
+  const ParameterFinder at{model};
   const auto chosen = [&](const Row& row, const char* name) {
     return std::string_view(model.parameters[at(name)].classes[row[at(name)]]);
   };

@@ -165,7 +165,7 @@ class Generator {
   // Rows tried for each row taken: more make the array a little smaller and the search slower.
   static constexpr int kTries = strength == 3 ? 4 : 2;
 
-  struct Candidate {
+  struct CandidateRow {
     Row row;
     std::size_t covers = 0;
   };
@@ -173,7 +173,7 @@ class Generator {
   void cover(const ClassTuple<strength>& combination, std::vector<Row>& rows) {
     if (!open_.is_open(combination)) return;
     PartialRow begun = solver_.start();
-    std::optional<Candidate> best;
+    std::optional<CandidateRow> best;
     if (begin(combination, begun)) {
       for (int i = 0; i < kTries; ++i) {
         auto candidate = grow(combination, begun);
@@ -181,7 +181,7 @@ class Generator {
       }
       // No greedy row came to its end: a search decides.
       if (!best) {
-        if (auto row = drawn(begun)) best = Candidate{std::move(*row), 1};
+        if (auto row = drawn(begun)) best = CandidateRow{std::move(*row), 1};
       }
     }
     if (!best) return open_.close(combination);
@@ -201,7 +201,7 @@ class Generator {
     return chosen_.count() == chosen_.model.parameters.size() ? solver_.complete(partial) : solver_.draw(partial, rng_);
   }
 
-  std::optional<Candidate> grow(const ClassTuple<strength>& combination, PartialRow partial) {
+  std::optional<CandidateRow> grow(const ClassTuple<strength>& combination, PartialRow partial) {
     std::vector<std::size_t> decided;  // ids of classes, ascending
     std::vector<std::size_t> order;
     for (std::size_t position = 0; position < chosen_.count(); ++position) {
@@ -220,7 +220,7 @@ class Generator {
     }
     auto row = drawn(partial);
     if (!row) return std::nullopt;
-    return Candidate{std::move(*row), covers};
+    return CandidateRow{std::move(*row), covers};
   }
 
   // Decides a parameter by the class that covers most beside what is decided, the first of those in a cyclic order that

@@ -25,16 +25,16 @@ constexpr int kTriesOfWidening = 4;       ///< rows with another class in place 
 constexpr int kFurtherDraws = 2;          ///< draws of a declined row inside the contract: its values may be at fault
 
 // One class of one parameter.
-struct Choice {
+struct ClassChoice {
   std::size_t parameter;
   std::uint8_t chosen;
-  auto operator<=>(const Choice&) const = default;
+  auto operator<=>(const ClassChoice&) const = default;
 };
-using Choices = std::vector<Choice>;
+using ClassChoices = std::vector<ClassChoice>;
 
-class Learner {
+class ContractLearner {
  public:
-  Learner(const Model& model, const Probe& probe, const LearningLimits& limits)
+  ContractLearner(const Model& model, const Probe& probe, const LearningLimits& limits)
       : model_(model), solver_(model), probe_(probe), limits_(limits), rng_(0xC0417AC7) {
     learnt_.contract.taken.assign(model.parameters.size(), 0);
   }
@@ -50,7 +50,7 @@ class Learner {
 
  private:
   [[nodiscard]] bool has_budget() const { return learnt_.probes < limits_.probes; }
-  [[nodiscard]] bool knows(const Choice& term) const {
+  [[nodiscard]] bool knows(const ClassChoice& term) const {
     return (learnt_.contract.taken[term.parameter] >> term.chosen & 1U) != 0;
   }
 
@@ -86,7 +86,7 @@ class Learner {
   // that meet many combinations of all parameters.
   void find_first(std::span<const Row> rows) {
     Row plain;
-    Choices core;
+    ClassChoices core;
     for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
       plain.push_back(model_.parameters[p].plain);
       if (model_.parameters[p].role == ParameterRole::core) core.push_back({p, 0});
@@ -106,8 +106,8 @@ class Learner {
     }
   }
 
-  bool advance(Choices& core) const {
-    for (Choice& term : core) {
+  bool advance(ClassChoices& core) const {
+    for (ClassChoice& term : core) {
       if (++term.chosen < model_.parameters[term.parameter].classes.size()) return true;
       term.chosen = 0;
     }
@@ -115,9 +115,9 @@ class Learner {
   }
 
   // The row nearest to `base` that has the terms; nothing where none has.
-  std::optional<Row> with(const Row& base, std::span<const Choice> terms) const {
+  std::optional<Row> with(const Row& base, std::span<const ClassChoice> terms) const {
     PartialRow partial = solver_.start();
-    for (const Choice& term : terms) {
+    for (const ClassChoice& term : terms) {
       if (partial.is_decided(term.parameter)) continue;
       if (!solver_.decide(partial, term.parameter, term.chosen)) return std::nullopt;
     }
@@ -147,7 +147,7 @@ class Learner {
   void for_each_class(Visit visit) const {
     for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
       for (std::size_t c = 0; c < model_.parameters[p].classes.size(); ++c)
-        visit(Choice{p, static_cast<std::uint8_t>(c)});
+        visit(ClassChoice{p, static_cast<std::uint8_t>(c)});
     }
   }
 
@@ -156,7 +156,7 @@ class Learner {
   }
 
   void vary(const Row& base) {
-    for_each_class([&](const Choice& term) {
+    for_each_class([&](const ClassChoice& term) {
       if (knows(term) || !has_budget()) return;
       if (const auto row = with(base, {&term, 1})) (void)is_taken(*row);
     });
@@ -167,11 +167,11 @@ class Learner {
   void try_declined_classes() {
     for (bool found = true; found && !bases_.empty();) {
       found = false;
-      Choices unknown;
-      for_each_class([&](const Choice& term) {
+      ClassChoices unknown;
+      for_each_class([&](const ClassChoice& term) {
         if (!knows(term)) unknown.push_back(term);
       });
-      for (const Choice& term : unknown) {
+      for (const ClassChoice& term : unknown) {
         for (int i = 0; i < kTriesOfClass && !knows(term) && has_budget(); ++i) {
           if (const auto row = among_declined(term, unknown)) (void)is_taken(*row);
         }
@@ -181,10 +181,10 @@ class Learner {
     }
   }
 
-  std::optional<Row> among_declined(const Choice& term, const Choices& unknown) {
+  std::optional<Row> among_declined(const ClassChoice& term, const ClassChoices& unknown) {
     const Row& base = bases_[rng_.below(static_cast<std::uint32_t>(bases_.size()))];
     std::uint32_t open = 0;
-    for (const Choice& other : unknown) open |= 1U << other.parameter;
+    for (const ClassChoice& other : unknown) open |= 1U << other.parameter;
     PartialRow partial = solver_.start();
     if (!solver_.decide(partial, term.parameter, term.chosen) || !solver_.complete(partial)) return std::nullopt;
     return solver_.draw(towards(base, std::move(partial), open), rng_);
@@ -217,7 +217,7 @@ class Learner {
   void drop_implied() {
     std::vector<Combination>& declined = learnt_.contract.declined;
     for (std::size_t i = 0; i < declined.size();) {
-      Contract others = learnt_.contract;
+      SweepContract others = learnt_.contract;
       others.declined.erase(others.declined.begin() + static_cast<std::ptrdiff_t>(i));
       const Model model = restricted(model_, others);
       const ConstraintSolver solver(model);
@@ -240,10 +240,10 @@ class Learner {
   // Learns the combination for which `row` is declined. False where no small one was found. `solver` is of the rows
   // inside the contract. In every context that is taken although it has the combination found so far, more matters.
   bool locate(const Row& row, const ConstraintSolver& solver) {
-    Choices suspects;
+    ClassChoices suspects;
     std::optional<Row> context = nearest_taken(row);
     for (int i = 0; context && i < kContexts && has_budget(); ++i) {
-      for (const Choice& term : difference(row, *context, suspects)) suspects.push_back(term);
+      for (const ClassChoice& term : difference(row, *context, suspects)) suspects.push_back(term);
       std::sort(suspects.begin(), suspects.end());
       context = taken_with(suspects, solver);
     }
@@ -256,9 +256,9 @@ class Learner {
 
   // With the classes beside those of the combination that make no difference: "M other than 1", and not a rule for each
   // M.
-  Combination widened(const Choices& suspects, const ConstraintSolver& solver) {
+  Combination widened(const ClassChoices& suspects, const ConstraintSolver& solver) {
     Combination combination;
-    for (const Choice& choice : suspects) combination.push_back({choice.parameter, 1U << choice.chosen});
+    for (const ClassChoice& choice : suspects) combination.push_back({choice.parameter, 1U << choice.chosen});
     for (Term& term : combination) {
       std::uint32_t others = learnt_.contract.taken[term.parameter] & ~term.classes;
       for (; others != 0; others &= others - 1) {
@@ -296,15 +296,15 @@ class Learner {
   }
 
   // A row that is taken and has the combination: one that was met, or one of some that are drawn.
-  std::optional<Row> taken_with(const Choices& combination, const ConstraintSolver& solver) {
+  std::optional<Row> taken_with(const ClassChoices& combination, const ConstraintSolver& solver) {
     const auto has_all = [&](const Row& row) {
       return std::all_of(combination.begin(), combination.end(),
-                         [&](const Choice& term) { return row[term.parameter] == term.chosen; });
+                         [&](const ClassChoice& term) { return row[term.parameter] == term.chosen; });
     };
     const auto met = std::find_if(taken_.begin(), taken_.end(), has_all);
     if (met != taken_.end()) return *met;
     PartialRow begun = solver.start();
-    for (const Choice& term : combination) {
+    for (const ClassChoice& term : combination) {
       if (!solver.decide(begun, term.parameter, term.chosen)) return std::nullopt;
     }
     for (int i = 0; i < kTriesOfCombination && has_budget(); ++i) {
@@ -315,15 +315,15 @@ class Learner {
   }
 
   // The fewest of the classes in which `row` differs from `context` that make it declined there, beside `kept`.
-  Choices difference(const Row& row, const Row& context, const Choices& kept) {
-    Choices terms;
+  ClassChoices difference(const Row& row, const Row& context, const ClassChoices& kept) {
+    ClassChoices terms;
     for (std::size_t p = 0; p < row.size(); ++p) {
-      const Choice term{p, row[p]};
+      const ClassChoice term{p, row[p]};
       if (row[p] != context[p] && std::find(kept.begin(), kept.end(), term) == kept.end()) terms.push_back(term);
     }
     for (std::size_t chunk = (terms.size() + 1) / 2; chunk > 0; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
       for (std::size_t begin = 0; begin < terms.size() && has_budget();) {
-        Choices fewer(kept);
+        ClassChoices fewer(kept);
         for (std::size_t i = 0; i < terms.size(); ++i) {
           if (i < begin || i >= begin + chunk) fewer.push_back(terms[i]);
         }
@@ -355,7 +355,7 @@ class Learner {
 
 LearntContract learn_contract(const Model& model, std::span<const Row> rows, const Probe& probe,
                               const LearningLimits& limits) {
-  return Learner(model, probe, limits).learn(rows);
+  return ContractLearner(model, probe, limits).learn(rows);
 }
 
 }  // namespace qconform::sweep

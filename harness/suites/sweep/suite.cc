@@ -44,7 +44,7 @@ const std::vector<Plan>& unit_plans() {
 namespace {
 
 // Tells the cases of one contract from those of another.
-std::string name_of(std::string_view kind, const Contract& contract, const Model& model) {
+std::string name_of(std::string_view kind, const SweepContract& contract, const Model& model) {
   Digest digest;
   for (const std::string& line : lines_of(contract, model)) digest.add(line);
   return fmt::format("{}-{:08x}", kind, static_cast<std::uint32_t>(digest.value()));
@@ -63,9 +63,9 @@ std::optional<Place> place_of(const Case& test_case) {
   return std::nullopt;
 }
 
-std::string digest_of(const std::vector<Contract>& contracts) {
+std::string digest_of(const std::vector<SweepContract>& contracts) {
   Digest digest;
-  for (const Contract& contract : contracts) {
+  for (const SweepContract& contract : contracts) {
     digest.add(std::uint64_t{contract.taken.size()});
     for (const std::uint32_t classes : contract.taken) digest.add(std::uint64_t{classes});
     for (const Combination& combination : contract.declined) {
@@ -79,7 +79,7 @@ std::string digest_of(const std::vector<Contract>& contracts) {
   return fmt::format("{:08x}", static_cast<std::uint32_t>(digest.value()));
 }
 
-std::vector<Contract> narrow_ones(std::vector<Contract> contracts) {
+std::vector<SweepContract> narrow_ones(std::vector<SweepContract> contracts) {
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     std::vector<std::uint32_t>& taken = contracts[i].taken;
     if (is_whole(contracts[i], plans()[i].swept.model())) taken.assign(taken.size(), 0);
@@ -87,13 +87,13 @@ std::vector<Contract> narrow_ones(std::vector<Contract> contracts) {
   return contracts;
 }
 
-Plan plan_within(const Plan& plan, const Contract& contract) {
+Plan plan_within(const Plan& plan, const SweepContract& contract) {
   const Model& whole = plan.swept.model();
   SolvedArray solved = solved_array(restricted(whole, contract));
   return {plan.swept, std::move(solved.rows), std::move(solved.proof), name_of("within", contract, whole)};
 }
 
-std::optional<Plan> plan_thoroughly(const Plan& plan, const Contract& contract) {
+std::optional<Plan> plan_thoroughly(const Plan& plan, const SweepContract& contract) {
   constexpr std::size_t kStrength = 4;
   const Model& whole = plan.swept.model();
   if (!contract.takes_anything() || shape_parameters(whole).size() < kStrength) return std::nullopt;
@@ -101,7 +101,7 @@ std::optional<Plan> plan_thoroughly(const Plan& plan, const Contract& contract) 
   return Plan{plan.swept, std::move(solved.rows), std::move(solved.proof), name_of("thorough", contract, whole)};
 }
 
-void draw_rows(Plan& plan, const Contract& contract, std::size_t more, std::uint64_t seed) {
+void draw_rows(Plan& plan, const SweepContract& contract, std::size_t more, std::uint64_t seed) {
   const Model inside = restricted(plan.swept.model(), contract);
   const ConstraintSolver solver(inside);
   Rng rng(seed, 0x1415);
@@ -169,13 +169,13 @@ constexpr std::uint64_t kRows = 24;
 
 class SizesSuite final : public Suite {
  public:
-  SizesSuite(std::string name, const std::vector<Contract>& contracts, std::uint64_t seed)
+  SizesSuite(std::string name, const std::vector<SweepContract>& contracts, std::uint64_t seed)
       : name_(std::move(name)),
         prefix_(contracts.empty() ? "sizes" : "sizes-within-" + digest_of(contracts)),
         seed_(seed) {
     for (std::size_t i = 0; i < plans().size(); ++i) {
       const SweptModel& swept = plans()[i].swept;
-      const Contract contract = contracts.empty() ? whole_contract(swept.model()) : contracts[i];
+      const SweepContract contract = contracts.empty() ? whole_contract(swept.model()) : contracts[i];
       if (swept.sized.sizes > 0 && contract.takes_anything())
         parts_.push_back({&swept, restricted(swept.model(), contract)});
     }
@@ -247,7 +247,7 @@ class SizesSuite final : public Suite {
 
 }  // namespace
 
-std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<Contract>& contracts, std::uint64_t seed) {
+std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<SweepContract>& contracts, std::uint64_t seed) {
   return std::make_unique<SizesSuite>(std::move(name), contracts, seed);
 }
 

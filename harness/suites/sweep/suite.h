@@ -40,25 +40,25 @@ struct Place {
 [[nodiscard]] std::optional<Place> place_of(const Case& test_case);
 
 /// Eight digits that tell the cases of some contracts from those of others.
-[[nodiscard]] std::string digest_of(const std::vector<Contract>& contracts);
+[[nodiscard]] std::string digest_of(const std::vector<SweepContract>& contracts);
 
 /// Returns `contracts`, one for each of plans(), in which those that took everything take nothing.
-[[nodiscard]] std::vector<Contract> narrow_ones(std::vector<Contract> contracts);
+[[nodiscard]] std::vector<SweepContract> narrow_ones(std::vector<SweepContract> contracts);
 
 /// The case of row `index` of a plan: expected to be valid, tagged with its classes, "kernel=uneven".
 [[nodiscard]] Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed);
 
 /// Rows that a backend takes, which cover every three classes that it takes together. Depends on the plan's model and
 /// the contract alone.
-[[nodiscard]] Plan plan_within(const Plan& plan, const Contract& contract);
+[[nodiscard]] Plan plan_within(const Plan& plan, const SweepContract& contract);
 
 /// Rows that cover every four classes of the parameters that say where windows lie and how large things are (strength
 /// 4), inside a contract; the other parameters are drawn. Nothing where the model has fewer than four of those, or
 /// nothing is taken.
-[[nodiscard]] std::optional<Plan> plan_thoroughly(const Plan& plan, const Contract& contract);
+[[nodiscard]] std::optional<Plan> plan_thoroughly(const Plan& plan, const SweepContract& contract);
 
 /// Adds `more` rows at random to such a plan.
-void draw_rows(Plan& plan, const Contract& contract, std::size_t more, std::uint64_t seed);
+void draw_rows(Plan& plan, const SweepContract& contract, std::size_t more, std::uint64_t seed);
 
 /// All rows of some plans. The rows do not depend on the seed; the values of their cases do.
 class SweepSuite final : public Suite {
@@ -91,7 +91,7 @@ inline constexpr std::size_t kCasesOfSize = 3;
 /// `contracts`: what is taken of each of plans(), in their order; empty: everything. Names of the cases have the size,
 /// "sizes-QLinearConv-width 255-1-0", and a digest of the contracts where there are any. Depends on seed and contracts
 /// alone. Sizes that nothing inside the contract has are left out.
-[[nodiscard]] std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<Contract>& contracts,
+[[nodiscard]] std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<SweepContract>& contracts,
                                                  std::uint64_t seed);
 
 // Learns what a backend takes by asking it: rows of a sweep model, one at a time.
@@ -107,7 +107,7 @@ struct LearningLimits {
 
 struct LearntContract {
   QC_DESCRIBED();
-  QC_FIELD(Contract, contract, {}, "contract");
+  QC_FIELD(SweepContract, contract, {}, "contract");
   QC_FIELD(std::uint64_t, probes, {}, "probes");
   /// Rows that were drawn at random inside the contract after it had its last form, and of them those that the backend
   /// declined all the same: how sure it is.

@@ -432,7 +432,7 @@ TEST(Sizes, HaveValidCasesOfEachWithItsExtent) {
 
 TEST(Sizes, StayInsideAContract) {
   const Plan& plan = plans().front();
-  std::vector<Contract> contracts;
+  std::vector<SweepContract> contracts;
   for (const Plan& each : plans()) contracts.push_back(whole_contract(each.swept.model()));
   contracts[0] = *parse_contract("operator=QLinearConv, x type=int8, w zero point=middle, dilation=1, spatial rank=2",
                                  plan.swept.model());
