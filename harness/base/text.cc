@@ -34,11 +34,11 @@ bool contains(std::string_view text, std::string_view part) {
 }  // namespace
 
 std::vector<std::string_view> near_names(std::string_view name, std::span<const std::string_view> names) {
-  struct Candidate {
+  struct NearName {
     std::size_t distance;
     std::string_view name;
   };
-  std::vector<Candidate> candidates;
+  std::vector<NearName> candidates;
   for (const std::string_view known : names) {
     const std::size_t distance = edit_distance(name, known);
     if (contains(known, name) || contains(name, known) || distance * 3 <= name.size()) {
@@ -46,10 +46,10 @@ std::vector<std::string_view> near_names(std::string_view name, std::span<const 
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.distance < b.distance; });
+                   [](const NearName& a, const NearName& b) { return a.distance < b.distance; });
   if (candidates.size() > kMostNames) candidates.resize(kMostNames);
   std::vector<std::string_view> near;
-  for (const Candidate& candidate : candidates) near.push_back(candidate.name);
+  for (const NearName& candidate : candidates) near.push_back(candidate.name);
   return near;
 }
 

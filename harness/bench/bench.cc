@@ -118,10 +118,11 @@ constexpr int kFewestRounds = 5;
 
 using Participants = std::vector<std::unique_ptr<Participant>>;
 
-Result<Participants> start_all(const Layer& layer, const std::vector<Contestant>& contestants, const Place& place) {
+Result<Participants> start_all(const Layer& layer, const std::vector<Contestant>& contestants,
+                               const RunConditions& conditions) {
   Participants participants;
   for (const Contestant& contestant : contestants) {
-    QCONFORM_ASSIGN(auto started, Participant::start(contestant.open, layer.test_case, place));
+    QCONFORM_ASSIGN(auto started, Participant::start(contestant.open, layer.test_case, conditions));
     participants.push_back(std::move(started));
   }
   return participants;
@@ -134,9 +135,9 @@ void shuffle(std::vector<std::size_t>& order, Rng& rng) {
 }
 
 // Records the turns of every participant, round for round.
-class Record {
+class TurnRecord {
  public:
-  explicit Record(std::size_t participants) : turns_(participants) {}
+  explicit TurnRecord(std::size_t participants) : turns_(participants) {}
 
   void add(std::size_t who, const std::optional<Turn>& turn) {
     if (turn) turns_[who].push_back(*turn);
@@ -171,7 +172,7 @@ int rounds_for(Participants& participants, double seconds) {
   return static_cast<int>(std::clamp(seconds / (2 * slowest), double{kFewestRounds}, double{kMostRounds}));
 }
 
-std::size_t play(Participants& participants, double seconds, Rng& rng, Record& record) {
+std::size_t play(Participants& participants, double seconds, Rng& rng, TurnRecord& record) {
   const int rounds = rounds_for(participants, seconds);
   std::vector<std::size_t> order(participants.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -203,8 +204,8 @@ std::vector<Contestant> with_memcpy(std::vector<Contestant> contestants, const L
 Result<LayerResult> run_layer(const Layer& layer, const std::vector<Contestant>& contestants,
                               const RoundOptions& options, Rng& rng, std::vector<BackendInfo>& infos) {
   const Expected expected = expect(layer.test_case, options.policy);
-  QCONFORM_ASSIGN(auto participants, start_all(layer, with_memcpy(contestants, layer), options.place));
-  Record record(participants.size());
+  QCONFORM_ASSIGN(auto participants, start_all(layer, with_memcpy(contestants, layer), options.conditions));
+  TurnRecord record(participants.size());
   const std::size_t rounds = play(participants, options.seconds, rng, record);
 
   LayerResult result{

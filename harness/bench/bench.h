@@ -21,7 +21,7 @@ struct Contestant {
 };
 
 struct RoundOptions {
-  Place place;
+  RunConditions conditions;
   double seconds = 0.5;  ///< for each backend and layer
   Policy policy;
 };

@@ -75,7 +75,7 @@ Result<BenchResult> bench(const std::string& layers, const std::vector<Contestan
   std::vector<LayerSource> sources;
   sources.push_back(std::move(source));
   RoundOptions options;
-  options.place.wanted = wanted;
+  options.conditions.wanted = wanted;
   options.seconds = 0.002;
   BenchResult result;
   result.seed = 1;
@@ -102,7 +102,7 @@ TEST(Bench, TimesEveryBackendInEveryRound) {
     EXPECT_LE(timing.median, timing.upper_quartile);
   }
   ASSERT_EQ(layer.ratios.size(), 2U);
-  for (const Ratio& ratio : layer.ratios) {
+  for (const SpeedRatio& ratio : layer.ratios) {
     EXPECT_TRUE(ratio.counts);
     EXPECT_LE(ratio.speed.low, ratio.speed.value);
     EXPECT_LE(ratio.speed.value, ratio.speed.high);
@@ -254,7 +254,7 @@ TEST(Statistics, ARatioIsTakenRoundByRound) {
   const std::vector<double> ours{1, 2, 1, 2, 1, 2, 1};
   const std::vector<double> others{3, 6, 3, 6, 3, 6, 3};
   Rng rng(1);
-  const Interval ratio = speed_ratio(ours, others, rng);
+  const SpeedInterval ratio = speed_ratio(ours, others, rng);
   EXPECT_DOUBLE_EQ(ratio.value, 3);
   EXPECT_DOUBLE_EQ(ratio.low, 3);
   EXPECT_DOUBLE_EQ(ratio.high, 3);
@@ -264,7 +264,7 @@ TEST(Statistics, NoiseWidensTheInterval) {
   const std::vector<double> ours(9, 1.0);
   const std::vector<double> others{1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8};
   Rng rng(1);
-  const Interval ratio = speed_ratio(ours, others, rng);
+  const SpeedInterval ratio = speed_ratio(ours, others, rng);
   EXPECT_DOUBLE_EQ(ratio.value, 1.4);
   EXPECT_LT(ratio.low, 1.4);
   EXPECT_GE(ratio.low, 1.0);
@@ -278,7 +278,7 @@ TEST(Statistics, TheMeanIsGeometric) {
   const std::vector<double> eight{8, 8, 8};
   const PairedRounds layers[] = {{one, two}, {one, eight}};
   Rng rng(1);
-  const Interval mean = geometric_mean(layers, rng);
+  const SpeedInterval mean = geometric_mean(layers, rng);
   EXPECT_NEAR(mean.value, 4, 1e-12);
   EXPECT_NEAR(mean.low, 4, 1e-12);
   EXPECT_NEAR(mean.high, 4, 1e-12);

@@ -38,7 +38,7 @@ inline constexpr double kAskReadiness = -2;  ///< the first request
 
 /// Pins itself, opens the backend and says hello. Then prepares and runs the case, and answers requests until
 /// the process is killed.
-[[noreturn]] void run_participant(const OpenBackend& open, const Case& test_case, const Place& place,
+[[noreturn]] void run_participant(const OpenBackend& open, const Case& test_case, const RunConditions& conditions,
                                   WorkerChannel& channel);
 
 /// The backend's own prepare_repeated where it has one; else its prepare and run, on the case's tensors
@@ -89,11 +89,11 @@ Outcome ending_of(int status) {
 }  // namespace
 
 Result<std::unique_ptr<Participant>> Participant::start(const OpenBackend& open, const Case& test_case,
-                                                        const Place& place) {
+                                                        const RunConditions& conditions) {
   std::unique_ptr<Participant> self(new Participant);
-  self->patience_ = place.patience;
+  self->patience_ = conditions.patience;
   self->process_ =
-      ForkedProcess(ForkedProcess::Group::own, [&] { run_participant(open, test_case, place, self->channel_); });
+      ForkedProcess(ForkedProcess::Group::own, [&] { run_participant(open, test_case, conditions, self->channel_); });
   if (!self->process_.is_running()) return fail("bench", "cannot start a process");
   QCONFORM_TRY(self->hear_start());
   return self;
@@ -324,14 +324,15 @@ Turn time_runs(RepeatedRun& subject, double seconds) {
 
 }  // namespace
 
-void run_participant(const OpenBackend& open, const Case& test_case, const Place& place, WorkerChannel& channel) {
+void run_participant(const OpenBackend& open, const Case& test_case, const RunConditions& conditions,
+                     WorkerChannel& channel) {
   // Output that a library prints must not end up in the result.
   (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-  pin(place.cpus);
+  pin(conditions.cpus);
   auto backend = open();
   answer_message(channel, backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()});
   if (!backend) _exit(0);
-  RepeatedPreparation prepared = prepare_repeated(**backend, test_case, place.wanted);
+  RepeatedPreparation prepared = prepare_repeated(**backend, test_case, conditions.wanted);
   auto* ready = std::get_if<std::unique_ptr<RepeatedRun>>(&prepared);
   RepeatedRun* subject = ready == nullptr ? nullptr : ready->get();
   Outcome refusal;

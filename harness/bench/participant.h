@@ -91,7 +91,7 @@ struct Turn {
 };
 
 /// Conditions under which participants run.
-struct Place {
+struct RunConditions {
   RunSetting wanted;
   std::vector<int> cpus;  ///< CPUs that the process is pinned to; empty: not pinned
   double patience = 120;  ///< seconds that a turn, or getting ready, may take
@@ -102,7 +102,7 @@ class Participant {
   /// Forks; in the child opens the backend, prepares the case and runs it once. `test_case` must outlive
   /// it. Errors: no process, or no backend. A backend that does not get through the case is no error.
   [[nodiscard]] static Result<std::unique_ptr<Participant>> start(const OpenBackend& open, const Case& test_case,
-                                                                  const Place& place);
+                                                                  const RunConditions& conditions);
   Participant(const Participant&) = delete;
   Participant& operator=(const Participant&) = delete;
 

@@ -41,20 +41,20 @@ Peak measure(const char* instruction, const reference::PeakLoop& loop) {
 }
 
 // Parts of the names of oneDNN's variants, with the instruction that each means. The kernel sets know theirs.
-struct InstructionSet {
+struct VariantInstruction {
   std::string_view name;
   std::string_view instruction;
 };
-constexpr std::array kInstructionSets{
-    InstructionSet{"avx512_core_amx", "tdpbusd"},
-    InstructionSet{"avx512_core_vnni", "vpdpbusd zmm"},
-    InstructionSet{"avx512_core", "vpmaddwd zmm"},
-    InstructionSet{"avx2_vnni", "vpdpbusd ymm (VEX)"},
+constexpr std::array kVariantInstructions{
+    VariantInstruction{"avx512_core_amx", "tdpbusd"},
+    VariantInstruction{"avx512_core_vnni", "vpdpbusd zmm"},
+    VariantInstruction{"avx512_core", "vpmaddwd zmm"},
+    VariantInstruction{"avx2_vnni", "vpdpbusd ymm (VEX)"},
 };
 
 // Empty: the name says none.
 std::string_view instruction_of(std::string_view backend) {
-  for (const InstructionSet& set : kInstructionSets) {
+  for (const VariantInstruction& set : kVariantInstructions) {
     if (backend.find(set.name) != std::string_view::npos) return set.instruction;
   }
   // The longest name, of those that stand in one another.

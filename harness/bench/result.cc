@@ -22,7 +22,7 @@ double resampled_median(const std::vector<double>& samples, Rng& rng) {
   return median(std::move(drawn));
 }
 
-Interval around(double value, const std::vector<double>& resamples) {
+SpeedInterval around(double value, const std::vector<double>& resamples) {
   return {value, quantile(resamples, kTail), quantile(resamples, 1 - kTail)};
 }
 
@@ -47,12 +47,12 @@ double median(std::vector<double> samples) {
   return quantile(std::move(samples), 0.5);
 }
 
-Interval speed_ratio(std::span<const double> ours, std::span<const double> others, Rng& rng) {
+SpeedInterval speed_ratio(std::span<const double> ours, std::span<const double> others, Rng& rng) {
   const PairedRounds layer{ours, others};
   return geometric_mean({&layer, 1}, rng);
 }
 
-Interval geometric_mean(std::span<const PairedRounds> layers, Rng& rng) {
+SpeedInterval geometric_mean(std::span<const PairedRounds> layers, Rng& rng) {
   if (layers.empty()) return {};
   std::vector<std::vector<double>> ratios;
   double logarithm = 0;
@@ -70,8 +70,8 @@ Interval geometric_mean(std::span<const PairedRounds> layers, Rng& rng) {
   return around(std::exp(logarithm / count), resamples);
 }
 
-Interval change_of_speed(std::span<const PairedRounds> before, std::span<const PairedRounds> now, double outside,
-                         Rng& rng) {
+SpeedInterval change_of_speed(std::span<const PairedRounds> before, std::span<const PairedRounds> now, double outside,
+                              Rng& rng) {
   if (before.empty()) return {};
   const auto old_ratios = all_ratios(before);
   const auto new_ratios = all_ratios(now);

@@ -22,7 +22,7 @@ namespace qconform::bench {
 [[nodiscard]] double median(std::vector<double> samples);
 
 /// An estimate with the interval that 95 of 100 bootstrap resamples gave.
-struct Interval {
+struct SpeedInterval {
   double value = 0;
   double low = 0;
   double high = 0;
@@ -31,20 +31,20 @@ struct Interval {
 /// How many times as fast as `others` `ours` is: the median over rounds of others[i] / ours[i]. Seconds, a
 /// value for each round, in the same order: what disturbs the machine for longer than a round disturbs both.
 /// Both have the same number of rounds, at least one.
-[[nodiscard]] Interval speed_ratio(std::span<const double> ours, std::span<const double> others, Rng& rng);
+[[nodiscard]] SpeedInterval speed_ratio(std::span<const double> ours, std::span<const double> others, Rng& rng);
 
 struct PairedRounds {
   std::span<const double> ours;
   std::span<const double> others;
 };
 /// The geometric mean of several layers' ratios: rounds are resampled in each layer, layers are not.
-[[nodiscard]] Interval geometric_mean(std::span<const PairedRounds> layers, Rng& rng);
+[[nodiscard]] SpeedInterval geometric_mean(std::span<const PairedRounds> layers, Rng& rng);
 
 /// How many times as fast as before `ours` became, held against the same others: the quotient of two medians of
 /// ratios, each resampled by itself. The geometric mean over layers; `before` and `now` have the same layers in the
 /// same order. The interval holds all but `outside` of the resamples, half of it on either side.
-[[nodiscard]] Interval change_of_speed(std::span<const PairedRounds> before, std::span<const PairedRounds> now,
-                                       double outside, Rng& rng);
+[[nodiscard]] SpeedInterval change_of_speed(std::span<const PairedRounds> before, std::span<const PairedRounds> now,
+                                            double outside, Rng& rng);
 
 /// The measured peak of the processor with one instruction.
 struct Peak {
@@ -52,7 +52,7 @@ struct Peak {
   double gmacs = 0;         ///< 10^9 products of 8-bit values added to 32-bit sums, a second, on one core
 };
 
-struct BenchBackend {
+struct MeasuredBackend {
   BackendInfo info;
   std::string peak;  ///< the instruction that its times are held against; empty where none was measured
 };
@@ -74,9 +74,9 @@ struct Timing {
 };
 
 /// How many times as fast as another backend the first one is.
-struct Ratio {
+struct SpeedRatio {
   std::size_t against = 0;  ///< position among the backends
-  Interval speed;
+  SpeedInterval speed;
   bool counts = false;  ///< both compute the layer rightly; otherwise it enters no mean
 };
 
@@ -89,7 +89,7 @@ struct LayerResult {
   std::int64_t bytes = 0;
   std::int64_t count = 1;
   std::vector<Timing> timings;             ///< in the order of the backends
-  std::vector<Ratio> ratios;               ///< ratios of backends that were timed
+  std::vector<SpeedRatio> ratios;          ///< ratios of backends that were timed
   std::optional<double> memcpy_bandwidth;  ///< bytes read and written, a second; of linear layers
 
   /// 10^9 products a second at the median.
@@ -102,7 +102,7 @@ struct LayerResult {
 struct Mean {
   std::string layers;  ///< "all", "dense", "depthwise", "above 40 MMAC", "linear", "grouped"
   std::size_t against = 0;
-  Interval speed;
+  SpeedInterval speed;
   std::size_t counted = 0;
   std::size_t left_out = 0;  ///< layers that one of the two did not compute, or computed wrongly
 };
@@ -122,7 +122,7 @@ struct BenchResult {
   std::vector<int> cpus;         ///< processors that the backends were pinned to
   double seconds_per_layer = 0;  ///< for each backend
   std::vector<Peak> peaks;
-  std::vector<BenchBackend> backends;  ///< the first is compared with the others
+  std::vector<MeasuredBackend> backends;  ///< the first is compared with the others
   std::vector<LayerResult> layers;
   std::vector<Mean> means;
   std::vector<NetworkTime> networks;

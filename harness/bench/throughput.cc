@@ -29,7 +29,7 @@
 namespace qconform {
 namespace {
 
-struct Options {
+struct ThroughputOptions {
   std::string backend;
   std::string guard = "sampled";
   std::string suite = "random";
@@ -80,7 +80,7 @@ class PlainOutput final : public OutputSink {
 // Cases of the suite by their numbers.
 class ChosenSuite final : public Suite {
  public:
-  ChosenSuite(const Options& options, const std::vector<std::uint64_t>& numbers)
+  ChosenSuite(const ThroughputOptions& options, const std::vector<std::uint64_t>& numbers)
       : options_(options), numbers_(numbers) {}
   [[nodiscard]] std::string name() const override { return options_.suite; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -89,13 +89,13 @@ class ChosenSuite final : public Suite {
   }
 
  private:
-  const Options& options_;
+  const ThroughputOptions& options_;
   const std::vector<std::uint64_t>& numbers_;
   std::size_t position_ = 0;
 };
 
 // Opened as a campaign opens it, or in this process.
-std::unique_ptr<Backend> opened(const Options& options, bool in_worker) {
+std::unique_ptr<Backend> opened(const ThroughputOptions& options, bool in_worker) {
   using Which = backend::SandboxPolicy::Which;
   backend::SandboxPolicy policy{.which = in_worker ? Which::all : Which::none, .limits = {}};
   policy.limits.guard = options.guard == "full" ? SandboxLimits::Guard::full : SandboxLimits::Guard::sampled;
@@ -105,7 +105,7 @@ std::unique_ptr<Backend> opened(const Options& options, bool in_worker) {
 }
 
 // The numbers of the first cases that the backend computes, rightly or not; chosen in a worker.
-std::vector<std::uint64_t> computed_cases(const Options& options, Backend& isolated) {
+std::vector<std::uint64_t> computed_cases(const ThroughputOptions& options, Backend& isolated) {
   constexpr std::uint64_t kMostDrawn = 100;  // for each case that is wanted
   constexpr std::uint64_t kBatch = 32;
   std::vector<std::uint64_t> numbers;
@@ -139,7 +139,7 @@ void run_in_worker(Backend& backend, const std::vector<Case>& cases) {
   }
 }
 
-Report run_whole(std::vector<std::unique_ptr<Backend>>& backends, const Options& options,
+Report run_whole(std::vector<std::unique_ptr<Backend>>& backends, const ThroughputOptions& options,
                  const std::vector<std::uint64_t>& numbers) {
   Report report;
   std::vector<std::unique_ptr<Suite>> suites;
@@ -154,7 +154,8 @@ struct Samples {
 };
 
 template <typename Run>
-void measure(const Options& options, std::string_view way, std::vector<double>& samples, std::size_t cases, Run run) {
+void measure(const ThroughputOptions& options, std::string_view way, std::vector<double>& samples, std::size_t cases,
+             Run run) {
   if (!options.only.empty() && options.only != way) return;
   const double before = cpu_seconds();
   run();
@@ -167,7 +168,7 @@ double share(const std::vector<double>& of, const std::vector<double>& in) {
   return bench::median(shares);
 }
 
-void print(const Options& options, const Samples& samples, std::size_t cases, const StageTimes& times) {
+void print(const ThroughputOptions& options, const Samples& samples, std::size_t cases, const StageTimes& times) {
   const auto line = [&](std::string_view name, const std::vector<double>& of) {
     if (of.empty()) return;
     fmt::print("  {:<22}{:>8.2f} us/case {:>9.0f} cases/s   {:.3f} of the speed alone\n", name, bench::median(of),
@@ -199,7 +200,7 @@ void add(StageTimes& sum, const StageTimes& times) {
   sum.backend += times.backend;
 }
 
-void run(const Options& options) {
+void run(const ThroughputOptions& options) {
   bench::pin(bench::choose_cpus(1).value());
   std::vector<std::unique_ptr<Backend>> isolated;
   isolated.push_back(opened(options, true));
@@ -226,7 +227,7 @@ void run(const Options& options) {
 }  // namespace qconform
 
 int main(int argc, char** argv) {
-  qconform::Options options;
+  qconform::ThroughputOptions options;
   CLI::App app("What judging a backend costs beside the backend alone, on one processor", "throughput_bench");
   app.footer("example: build/dev/bin/throughput_bench --backend xnnpack");
   app.add_option("--backend", options.backend, "As for qconform run")->required();

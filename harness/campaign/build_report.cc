@@ -29,7 +29,7 @@ constexpr std::uint64_t kExplanationWork = std::uint64_t{1} << 28;
 constexpr std::uint64_t kShrinkRuns = 3000;
 
 // Failures that turned out to have one cause.
-struct Group {
+struct CauseGroup {
   std::size_t backend = 0;
   std::string op_type;
   std::string signature;
@@ -55,12 +55,12 @@ class ReportBuilder {
 
   std::vector<Finding> findings() {
     group();
-    std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
+    std::sort(groups_.begin(), groups_.end(), [](const CauseGroup& a, const CauseGroup& b) {
       return std::tie(a.first_case, a.backend, a.op_type, a.signature, a.waiver) <
              std::tie(b.first_case, b.backend, b.op_type, b.signature, b.waiver);
     });
     std::vector<Finding> findings;
-    for (const Group& group : groups_) findings.push_back(finding_of(group, id_of(findings.size())));
+    for (const CauseGroup& group : groups_) findings.push_back(finding_of(group, id_of(findings.size())));
     return findings;
   }
 
@@ -238,7 +238,7 @@ class ReportBuilder {
   }
 
   [[nodiscard]] std::size_t position_of(const FailureKey& key, const std::string& signature) const {
-    const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+    const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const CauseGroup& group) {
       return group.backend == key.backend && group.op_type == key.op_type && group.signature == signature &&
              group.waiver == key.waiver;
     });
@@ -257,7 +257,7 @@ class ReportBuilder {
 
   static std::string id_of(std::size_t position) { return "F" + std::to_string(position + 1); }
 
-  Finding finding_of(const Group& group, std::string id) {
+  Finding finding_of(const CauseGroup& group, std::string id) {
     const Failures& failures = group.failures;
     Finding finding;
     finding.id = std::move(id);
@@ -280,7 +280,7 @@ class ReportBuilder {
     return finding;
   }
 
-  [[nodiscard]] WaivedBy waived_by(const Group& group) const {
+  [[nodiscard]] WaivedBy waived_by(const CauseGroup& group) const {
     if (options_.judge.waivers == nullptr) return {group.waiver, "", ""};
     for (const Waiver* waiver : options_.judge.waivers->of(backends_[group.backend]->info())) {
       if (waiver->id == group.waiver) return {waiver->id, waiver->reason, waiver->reference};
@@ -296,7 +296,7 @@ class ReportBuilder {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::uint64_t shown_ = 0;  ///< cases that progress has told of
   std::map<FailureKey, Symptom> symptoms_;
-  std::vector<Group> groups_;
+  std::vector<CauseGroup> groups_;
 };
 
 void describe_backends(const CampaignAggregate& aggregate, const std::vector<std::unique_ptr<Backend>>& backends,

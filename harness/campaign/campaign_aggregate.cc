@@ -319,7 +319,7 @@ bool Span::holds(const Span& other) const {
 }
 
 // Joins the new span with its neighbour, that one with its own, and so on.
-bool Blocks::insert(const Span& span, CampaignAggregate aggregate) {
+bool BlockAggregates::insert(const Span& span, CampaignAggregate aggregate) {
   if (!spans_.insert(span, std::move(aggregate))) return false;
   if (!span.is_whole()) return true;
   auto& whole = spans_.whole();
@@ -338,7 +338,7 @@ bool Blocks::insert(const Span& span, CampaignAggregate aggregate) {
   }
 }
 
-CampaignAggregate Blocks::total() const {
+CampaignAggregate BlockAggregates::total() const {
   CampaignAggregate sum;
   for (const auto& [first, entry] : spans_.whole()) sum.add(entry.second);
   for (const auto& [block, entry] : spans_.parts()) sum.add(entry.second);

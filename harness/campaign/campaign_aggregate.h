@@ -249,7 +249,7 @@ class Spans {
 
 /// The blocks with their aggregates: neighbours that make up a larger span are added up, so that as many aggregates
 /// are held as the number of blocks has digits, and a few for blocks that run ahead.
-class Blocks {
+class BlockAggregates {
  public:
   /// False where those cases are counted already.
   bool insert(const Span& span, CampaignAggregate aggregate);

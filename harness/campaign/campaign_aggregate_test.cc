@@ -245,14 +245,14 @@ std::set<std::uint64_t> blocks_in(const std::vector<Span>& spans) {
 
 RC_GTEST_PROP(Blocks, CountEveryBlockOnceInWhateverSpansAndOrder, ()) {
   const auto spans = *arbitrary_spans();
-  Blocks blocks;
+  BlockAggregates blocks;
   for (const Span& span : spans) static_cast<void>(blocks.insert(span, aggregate_of(span)));
   RC_ASSERT(bytes_without_times(blocks.total()) == bytes_without_times(sum_of(blocks_in(spans))));
   for (const std::uint64_t block : blocks_in(spans)) RC_ASSERT(blocks.holds({block, 1, kBlockCases}));
 }
 
 TEST(Blocks, NeedOneSpanForEachBinaryDigit) {
-  Blocks blocks;
+  BlockAggregates blocks;
   for (std::uint64_t block = 0; block < 1000; ++block) {
     ASSERT_TRUE(blocks.insert({block, 1, kBlockCases}, aggregate_of(block)));
   }
@@ -264,7 +264,7 @@ TEST(Blocks, NeedOneSpanForEachBinaryDigit) {
 }
 
 TEST(Blocks, APartGivesWayToMoreOfItsBlock) {
-  Blocks blocks;
+  BlockAggregates blocks;
   EXPECT_TRUE(blocks.insert({3, 1, 10}, aggregate_of(3, 10)));
   EXPECT_FALSE(blocks.insert({3, 1, 9}, aggregate_of(3, 9)));
   EXPECT_TRUE(blocks.insert({3, 1, 20}, aggregate_of(3, 20)));

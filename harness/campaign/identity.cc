@@ -31,7 +31,7 @@ std::string digests_of(const std::vector<KnownContracts>& contracts) {
   return text;
 }
 
-struct Field {
+struct IdentityField {
   const char* name;
   std::string own;
   std::string other;
@@ -45,7 +45,7 @@ std::string Shard::text() const {
 
 Result<void> Identity::fits(const Identity& other, const std::string& what, bool same_shard) const {
   const auto of = [](const Identity& i) { return i.version + " " + i.commit; };
-  const std::vector<Field> fields{
+  const std::vector<IdentityField> fields{
       {"commit", of(*this), of(other)},
       {"--engine", engine, other.engine},
       {"--suite", suite_name(), other.suite_name()},
@@ -65,7 +65,7 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
       {"block size", std::to_string(block_cases), std::to_string(other.block_cases)},
       {"--shard", same_shard ? shard.text() : "", same_shard ? other.shard.text() : ""},
   };
-  for (const Field& field : fields) {
+  for (const IdentityField& field : fields) {
     if (field.own == field.other) continue;
     const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
     return fail(field.name, fmt::format("{} has {}, this has {}: cases of one campaign must be judged alike", what,

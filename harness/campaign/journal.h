@@ -150,7 +150,7 @@ class JournalStore {
   /// Closes the file in a forked child, which must not hold the lock on.
   void close() { journal_.close(); }
 
-  [[nodiscard]] const Blocks& blocks() const { return blocks_; }
+  [[nodiscard]] const BlockAggregates& blocks() const { return blocks_; }
   [[nodiscard]] const std::vector<ProgressPoint>& progress() const { return progress_; }
   /// Seconds of all runs noted but the one of that id.
   [[nodiscard]] double seconds_before(const std::string& id) const;
@@ -167,7 +167,7 @@ class JournalStore {
   JournalWriter journal_;
   std::uint64_t size_compact_ = 0;
   std::optional<Identity> identity_;
-  Blocks blocks_;
+  BlockAggregates blocks_;
   std::map<std::string, CampaignRun> runs_;  ///< by id
   std::vector<ProgressPoint> progress_;
   std::vector<Record> pending_;

@@ -219,7 +219,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Place of a span's record: the journal that holds it, and the position there.
-struct Place {
+struct RecordPlace {
   std::size_t journal = 0;
   std::uint64_t position = 0;
 };
@@ -259,7 +259,7 @@ class Merge {
     return {};
   }
 
-  Result<void> note(const Record& record, const Place& place) {
+  Result<void> note(const Record& record, const RecordPlace& place) {
     if (record.kind == RecordKind::identity) return note_identity(record);
     if (record.kind == RecordKind::blocks) static_cast<void>(places_.insert(record.span, place));
     if (record.kind == RecordKind::run) {
@@ -297,7 +297,7 @@ class Merge {
   // In the order of the blocks: neighbours are put together, and written once nothing can join them any more.
   Result<void> write(const JournalWriter::Put& put) {
     QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(merged_.snapshot.identity)}));
-    Blocks joined;
+    BlockAggregates joined;
     std::uint64_t end = 0;
     for (const auto& [first, entry] : places_.whole()) {
       if (first != end) QCONFORM_TRY(flush(joined, put));
@@ -313,8 +313,8 @@ class Merge {
     return {};
   }
 
-  Result<void> fetch(const Spans<Place>::Entry& entry, Blocks& joined) {
-    const Place& place = entry.second;
+  Result<void> fetch(const Spans<RecordPlace>::Entry& entry, BlockAggregates& joined) {
+    const RecordPlace& place = entry.second;
     if (!open_ || open_number_ != place.journal) {
       open_.reset();
       QCONFORM_ASSIGN(auto reader, JournalReader::open(journals_[place.journal]));
@@ -327,7 +327,7 @@ class Merge {
     return {};
   }
 
-  Result<void> flush(Blocks& joined, const JournalWriter::Put& put) {
+  Result<void> flush(BlockAggregates& joined, const JournalWriter::Put& put) {
     for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
         QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_aggregate(entry.second)}));
@@ -339,7 +339,7 @@ class Merge {
   }
 
   const std::vector<fs::path>& journals_;
-  Spans<Place> places_;
+  Spans<RecordPlace> places_;
   std::map<std::string, CampaignRun> runs_;
   std::optional<JournalReader> open_;
   std::size_t open_number_ = 0;

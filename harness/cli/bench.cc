@@ -62,8 +62,8 @@ Result<bench::RoundOptions> round_options(const BenchOptions& options) {
   if (!(options.seconds > 0 && options.seconds <= kLongest)) {
     return fail("--time", fmt::format("expected seconds above 0 and up to {}, got {}", kLongest, options.seconds));
   }
-  QCONFORM_ASSIGN(rounds.place.cpus, bench::choose_cpus(options.threads));
-  rounds.place.wanted = {*layout, options.threads};
+  QCONFORM_ASSIGN(rounds.conditions.cpus, bench::choose_cpus(options.threads));
+  rounds.conditions.wanted = {*layout, options.threads};
   rounds.seconds = options.seconds;
   return rounds;
 }
@@ -88,8 +88,8 @@ bench::BenchResult begin(const BenchOptions& options, const bench::RoundOptions&
   result.command = given_arguments();
   result.seed = options.seed;
   result.profile = options.policy.profile;
-  result.wanted = rounds.place.wanted;
-  result.cpus = rounds.place.cpus;
+  result.wanted = rounds.conditions.wanted;
+  result.cpus = rounds.conditions.cpus;
   result.seconds_per_layer = options.seconds;
   return result;
 }

@@ -58,9 +58,9 @@ struct FuzzPlan {
   campaign::JudgeOptions judge;
   /// Contracts of the campaign that is resumed, where no option says what backends take.
   std::optional<std::vector<campaign::KnownContracts>> contracts;
-  std::optional<Waivers> waivers;        ///< waivers that judge.waivers points to
-  std::optional<guided::Target> target;  ///< fuzz target of a campaign that coverage guides
-  campaign::DriverOptions driver;        ///< without what it tells while it runs
+  std::optional<Waivers> waivers;            ///< waivers that judge.waivers points to
+  std::optional<guided::FuzzTarget> target;  ///< fuzz target of a campaign that coverage guides
+  campaign::DriverOptions driver;            ///< without what it tells while it runs
 
   [[nodiscard]] campaign::ReportOptions report_options(const campaign::CaseAt& case_at) const;
 };

@@ -13,22 +13,22 @@
 namespace qconform::gate {
 namespace {
 
-using bench::Interval;
 using bench::PairedRounds;
+using bench::SpeedInterval;
 
 // Layers of both measurements, with the rounds of the backend and of one other.
-struct Peer {
+struct ComparedPeer {
   std::string name;
   std::vector<PairedRounds> before;
   std::vector<PairedRounds> now;
 };
 
-struct Shift {
+struct SpeedShift {
   bool slower = true;  // relative to every peer
   bool faster = true;
   std::string text;
 
-  void hold(const Peer& peer, const Interval& speed, double threshold) {
+  void hold(const ComparedPeer& peer, const SpeedInterval& speed, double threshold) {
     slower = slower && speed.high < 1 - threshold;
     faster = faster && speed.low > 1 + threshold;
     text += fmt::format("{}{:.3f} times as fast relative to {} ({:.3f} to {:.3f})", text.empty() ? "" : ", ",
@@ -65,7 +65,7 @@ class SpeedComparison {
     change.text = std::move(text);
     changes_.push_back(std::move(change));
   }
-  void add(const Shift& shift, const std::string& layer) {
+  void add(const SpeedShift& shift, const std::string& layer) {
     if (shift.slower) add(Effect::worse, "slower", layer, shift.text);
     if (shift.faster) add(Effect::better, "faster", layer, shift.text);
   }
@@ -74,7 +74,7 @@ class SpeedComparison {
   const Speeds& now_;
   double slower_;
   std::string ours_;
-  std::vector<Peer> peers_;
+  std::vector<ComparedPeer> peers_;
   std::vector<Change> changes_;
   Rng rng_{1};
 };
@@ -118,9 +118,9 @@ Result<void> SpeedComparison::compare(const SpeedLayer& layer) {
   if (ours->setting != old->setting) {
     add(Effect::note, "other-setting", layer.name, fmt::format("with {}, before {}", ours->setting, old->setting));
   }
-  Shift shift;
+  SpeedShift shift;
   std::size_t compared = 0;
-  for (Peer& peer : peers_) {
+  for (ComparedPeer& peer : peers_) {
     const LayerTime* old_peer = layer.of(peer.name);
     const LayerTime* new_peer = same->of(peer.name);
     if (old_peer == nullptr || new_peer == nullptr || !old_peer->is_right || !new_peer->is_right) continue;
@@ -143,9 +143,9 @@ Result<void> SpeedComparison::compare(const SpeedLayer& layer) {
 }
 
 void SpeedComparison::compare_means() {
-  Shift shift;
+  SpeedShift shift;
   std::size_t layers = 0;
-  for (const Peer& peer : peers_) {
+  for (const ComparedPeer& peer : peers_) {
     if (peer.before.empty()) continue;
     layers = std::max(layers, peer.before.size());
     shift.hold(peer, bench::change_of_speed(peer.before, peer.now, kOutside, rng_), slower_);

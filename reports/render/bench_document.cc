@@ -18,7 +18,7 @@ using bench::BenchResult;
 using bench::LayerResult;
 using bench::Timing;
 
-BenchInterval interval_of(const bench::Interval& interval) {
+BenchInterval interval_of(const bench::SpeedInterval& interval) {
   return {interval.value, interval.low, interval.high};
 }
 
@@ -49,7 +49,7 @@ BenchLayer layer_of(const BenchResult& result, const LayerResult& layer) {
                       .count = layer.count,
                       .memcpy_bytes_per_second = layer.memcpy_bandwidth};
   for (std::size_t i = 0; i < layer.timings.size(); ++i) document.timings.push_back(timing_of(result, layer, i));
-  for (const bench::Ratio& ratio : layer.ratios) {
+  for (const bench::SpeedRatio& ratio : layer.ratios) {
     document.ratios.push_back({result.backends[ratio.against].info.name, ratio.counts, interval_of(ratio.speed)});
   }
   return document;
@@ -92,7 +92,8 @@ BenchDocument document_of(const BenchResult& result) {
                          .cpus = {result.cpus.begin(), result.cpus.end()},
                          .seconds_per_layer = result.seconds_per_layer};
   for (const bench::Peak& peak : result.peaks) document.peaks.push_back({peak.instruction, peak.gmacs});
-  for (const bench::BenchBackend& backend : result.backends) document.backends.push_back({backend.info, backend.peak});
+  for (const bench::MeasuredBackend& backend : result.backends)
+    document.backends.push_back({backend.info, backend.peak});
   for (const LayerResult& layer : result.layers) document.layers.push_back(layer_of(result, layer));
   for (const bench::Mean& mean : result.means) {
     document.means.push_back({.layers = mean.layers,
@@ -118,8 +119,8 @@ Result<BenchDocument> read_bench(std::string_view text) {
 namespace {
 
 using bench::BenchResult;
-using bench::Interval;
 using bench::LayerResult;
+using bench::SpeedInterval;
 using bench::Timing;
 
 // "143 us", three digits or so.
@@ -144,7 +145,7 @@ std::string percent_text(const BenchResult& result, const LayerResult& layer, st
   return share ? fmt::format("{:.0f}%", *share * 100) : "";
 }
 
-std::string ratio_text(const Interval& speed) {
+std::string ratio_text(const SpeedInterval& speed) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", speed.value, speed.low, speed.high);
 }
 
@@ -153,9 +154,9 @@ std::string verdict_text(const Verdict& verdict) {
   return std::string(name_of(verdict.kind)) + (verdict.detail.empty() ? "" : ": " + shown(verdict.detail));
 }
 
-const bench::Ratio* ratio_against(const LayerResult& layer, std::size_t backend) {
+const bench::SpeedRatio* ratio_against(const LayerResult& layer, std::size_t backend) {
   const auto found = std::find_if(layer.ratios.begin(), layer.ratios.end(),
-                                  [&](const bench::Ratio& ratio) { return ratio.against == backend; });
+                                  [&](const bench::SpeedRatio& ratio) { return ratio.against == backend; });
   return found == layer.ratios.end() ? nullptr : &*found;
 }
 
@@ -168,9 +169,9 @@ std::string granted_text(const BenchResult& result, const Timing& timing) {
   return text;
 }
 
-class Table {
+class BenchTable {
  public:
-  Table(const BenchResult& result, const Painter& paint, std::size_t columns) : result_(result), paint_(paint) {
+  BenchTable(const BenchResult& result, const Painter& paint, std::size_t columns) : result_(result), paint_(paint) {
     for (const LayerResult& layer : result.layers) layer_width_ = std::max(layer_width_, layer.name.size());
     for (const auto& backend : result.backends) name_width_ = std::max(name_width_, backend.info.name.size() + 5);
     constexpr std::size_t kOthers = 68;  // the other columns with the spaces between them
@@ -198,7 +199,7 @@ class Table {
     if (!timing.timed()) return text + " " + verdict_text(timing.verdict) + "\n";
     text += fmt::format(" {:>9} {:>9} {:>10} {:>5}", time_text(timing.minimum), time_text(timing.median),
                         speed_text(layer, timing), percent_text(result_, layer, i));
-    if (const bench::Ratio* ratio = ratio_against(layer, i)) text += "  " + ratio_text(ratio->speed);
+    if (const bench::SpeedRatio* ratio = ratio_against(layer, i)) text += "  " + ratio_text(ratio->speed);
     if (is_failure(timing.verdict.kind)) text += "  " + paint_.bad(verdict_text(timing.verdict));
     return text + "\n";
   }
@@ -257,7 +258,7 @@ std::string markdown_cell(const BenchResult& result, const LayerResult& layer, s
 }
 
 std::string markdown_ratio(const LayerResult& layer, std::size_t i) {
-  const bench::Ratio* ratio = ratio_against(layer, i);
+  const bench::SpeedRatio* ratio = ratio_against(layer, i);
   return ratio == nullptr ? "" : (ratio->counts ? ratio_text(ratio->speed) : "(" + ratio_text(ratio->speed) + ")");
 }
 
@@ -277,12 +278,12 @@ std::string bench_headline(const BenchResult& result) {
 
 std::string bench_table(const BenchResult& result, const Painter& paint, std::size_t columns) {
   std::string versions;
-  for (const bench::BenchBackend& backend : result.backends) {
+  for (const bench::MeasuredBackend& backend : result.backends) {
     versions +=
         fmt::format("{} {} ({}){}\n", shown(backend.info.name), shown(backend.info.version), shown(backend.info.kind),
                     backend.peak.empty() ? "" : ", held against the peak of " + backend.peak);
   }
-  return versions + Table(result, paint, columns).text();
+  return versions + BenchTable(result, paint, columns).text();
 }
 
 std::string bench_markdown(const BenchResult& result) {

@@ -281,10 +281,10 @@ Result<void> GuidedJudge::judge_artifact(const fs::path& file) {
   return {};
 }
 
-void GuidedJudge::take_endings(const std::vector<Ending>& endings, CampaignAggregate& aggregate) const {
+void GuidedJudge::take_endings(const std::vector<TargetEnding>& endings, CampaignAggregate& aggregate) const {
   const std::string op_type = operator_of(aggregate);
   const std::uint64_t index = inputs_->last_index();
-  for (const Ending& ending : endings) {
+  for (const TargetEnding& ending : endings) {
     const auto position =
         static_cast<std::size_t>(std::find(names_.begin(), names_.end(), ending.backend) - names_.begin());
     VerdictCounts& verdicts = aggregate.backends[position].operators[op_type].verdicts;

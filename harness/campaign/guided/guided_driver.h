@@ -16,7 +16,7 @@ namespace qconform::guided {
 
 struct GuidedOptions {
   campaign::DriverOptions campaign;  ///< its backends run in workers; it has no number of cases and no shard
-  Target target;
+  FuzzTarget target;
   double timeout = 10;         ///< seconds for one input
   std::int64_t memory = 2048;  ///< MiB of one process of the engine
 };
@@ -56,7 +56,7 @@ class GuidedJudge {
  private:
   [[nodiscard]] Result<campaign::CampaignAggregate> judge(std::vector<std::filesystem::path> files);
   [[nodiscard]] Result<void> judge_artifact(const std::filesystem::path& file);
-  void take_endings(const std::vector<Ending>& endings, campaign::CampaignAggregate& aggregate) const;
+  void take_endings(const std::vector<TargetEnding>& endings, campaign::CampaignAggregate& aggregate) const;
   void add(const campaign::CampaignAggregate& aggregate);
 
   const campaign::BlockOptions& block_;

@@ -198,13 +198,13 @@ constexpr const char* kHowToBuild =
 constexpr double kAnswersWithin = 60;  // s; a program with sanitizers on a busy machine
 
 // Reads the description that the program prints of itself (fuzz/campaign_judge.h).
-Result<Target> described(const fs::path& program) {
+Result<FuzzTarget> described(const fs::path& program) {
   QCONFORM_ASSIGN(const auto finished, run_command(shell_word(program.string()) + " --describe", kAnswersWithin));
   std::istringstream words(finished.output);
   std::string kind;
   std::string name;
   std::string engine;
-  Target target{program, "", ""};
+  FuzzTarget target{program, "", ""};
   words >> kind >> name >> engine >> target.version >> target.commit;
   if (!finished.succeeded() || kind != "qconform-fuzz-target" || name != "differential") {
     return fail(kOption, fmt::format("{} is not the fuzz target differential; {}", program.string(), kHowToBuild));
@@ -216,7 +216,7 @@ Result<Target> described(const fs::path& program) {
   return target;
 }
 
-Result<Target> given(const char* where, const std::string& program) {
+Result<FuzzTarget> given(const char* where, const std::string& program) {
   if (access(program.c_str(), X_OK) != 0) {
     return fail(where, fmt::format("there is no program {}; {}", program, kHowToBuild));
   }
@@ -225,7 +225,7 @@ Result<Target> given(const char* where, const std::string& program) {
 
 }  // namespace
 
-Result<Target> find_target(const std::string& named) {
+Result<FuzzTarget> find_target(const std::string& named) {
   if (!named.empty()) return given(kOption, named);
   const char* const variable = std::getenv(kVariable);
   if (variable != nullptr && *variable != '\0') return given(kVariable, variable);
@@ -370,8 +370,8 @@ std::string without_place(const std::string& summary) {
 
 }  // namespace
 
-LastWords last_words(const std::string& log) {
-  LastWords words;
+TellingLine last_words(const std::string& log) {
+  TellingLine words;
   std::string last;
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
@@ -384,12 +384,12 @@ LastWords last_words(const std::string& log) {
       words = {line.substr(kSummary.size()), without_place(line.substr(kSummary.size()))};
     }
   }
-  return words.line.empty() ? LastWords{last, "ended"} : words;
+  return words.line.empty() ? TellingLine{last, "ended"} : words;
 }
 
-Result<Cause> cause_of(const std::filesystem::path& artifact, const LibFuzzerOptions& options,
-                       const std::vector<std::string>& backends) {
-  Cause cause;
+Result<CrashCause> cause_of(const std::filesystem::path& artifact, const LibFuzzerOptions& options,
+                            const std::vector<std::string>& backends) {
+  CrashCause cause;
   QCONFORM_ASSIGN(const auto alone, replay(artifact, options, "none"));
   if (!alone.succeeded()) {
     cause.own_fault =
@@ -399,8 +399,8 @@ Result<Cause> cause_of(const std::filesystem::path& artifact, const LibFuzzerOpt
   for (const std::string& backend : backends) {
     QCONFORM_ASSIGN(const auto finished, replay(artifact, options, backend));
     if (finished.succeeded()) continue;
-    const LastWords words = last_words(finished.output);
-    Ending ending{backend, "crashed:" + words.kind, {}};
+    const TellingLine words = last_words(finished.output);
+    TargetEnding ending{backend, "crashed:" + words.kind, {}};
     ending.verdict.kind = finished.status ? VerdictKind::crashed : VerdictKind::timed_out;
     ending.verdict.detail =
         fmt::format("{}, in the fuzz target alone: {}", words.line, replay_line(artifact, options, backend));

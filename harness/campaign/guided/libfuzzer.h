@@ -19,7 +19,7 @@
 
 namespace qconform::guided {
 
-struct Target {
+struct FuzzTarget {
   std::filesystem::path program;
   std::string version;  ///< version of qconform that it was built from
   std::string commit;
@@ -28,7 +28,7 @@ struct Target {
 /// `named` or, where that is empty, the environment variable QCONFORM_FUZZ_TARGET, or else the first that there is of
 /// fuzz_differential beside this program, in ../lib/qconform from there, and in the build trees of the presets fuzz and
 /// asan-ubsan beside this one's. Errors: there is none, or it is built without libFuzzer.
-[[nodiscard]] Result<Target> find_target(const std::string& named);
+[[nodiscard]] Result<FuzzTarget> find_target(const std::string& named);
 
 /// Words of a command line that libFuzzer repeats to a shell unquoted. Errors: a character that means something to it.
 [[nodiscard]] Result<void> check_words(const std::vector<std::string>& words);
@@ -45,7 +45,7 @@ struct Finished {
 
 // Runs libFuzzer on a fuzz target, with its forked processes and the folders that they share.
 
-struct Coverage {
+struct EdgeCoverage {
   std::uint64_t edges = 0;
   std::uint64_t features = 0;
 };
@@ -54,14 +54,14 @@ struct Coverage {
 /// "#1234: cov: 500 ft: 2000 corp: 300 exec/s: 10 oom/timeout/crash: 0/1/2 time: 12s job: 3 ..."
 struct ForkLine {
   std::uint64_t executions = 0;
-  Coverage coverage;
+  EdgeCoverage coverage;
 };
 [[nodiscard]] std::optional<ForkLine> fork_line(std::string_view line);
 
 /// How far a forked process has come, from the end of its log: the last whole line "#1234\tNEW    cov: 5 ft: 6 ...".
 struct JobLine {
   std::uint64_t executions = 0;
-  Coverage coverage;
+  EdgeCoverage coverage;
 };
 [[nodiscard]] JobLine last_job_line(std::string_view log);
 
@@ -82,7 +82,7 @@ struct EngineFolders {
 
 struct LibFuzzerOptions {
   EngineFolders folders;
-  Target target;
+  FuzzTarget target;
   std::vector<std::string> flags;  ///< flags of the target itself: --backend=avx2 and so on
   std::uint64_t seed = 0;
   int jobs = 1;
@@ -95,7 +95,7 @@ class LibFuzzer {
   /// Work of the engine since it was started.
   struct Counters {
     std::uint64_t executions = 0;
-    Coverage coverage;
+    EdgeCoverage coverage;
   };
 
   /// Errors: a word of its command line that it cannot be given, and that no process can be started.
@@ -159,28 +159,28 @@ class KeptInputs {
 // Decides whose fault it was that an input ended a process of the fuzz target.
 
 /// A backend that ends the fuzz target, with the sanitizers' word for it.
-struct Ending {
+struct TargetEnding {
   std::string backend;  ///< as on the command line
   /// Equal for inputs that end it alike: "crashed:AddressSanitizer: heap-buffer-overflow in f".
   std::string symptom;
   Verdict verdict;
 };
 
-struct Cause {
-  std::vector<Ending> backends;
+struct CrashCause {
+  std::vector<TargetEnding> backends;
   std::optional<std::string> own_fault;  ///< fault of the fuzz target itself: it ends without a backend, too
 };
 
 /// Runs the target once on the input with each backend alone, and once with none. Errors: no process can be started.
-[[nodiscard]] Result<Cause> cause_of(const std::filesystem::path& artifact, const LibFuzzerOptions& options,
-                                     const std::vector<std::string>& backends);
+[[nodiscard]] Result<CrashCause> cause_of(const std::filesystem::path& artifact, const LibFuzzerOptions& options,
+                                          const std::vector<std::string>& backends);
 
 /// The most telling line of sanitizers, libFuzzer or the target in the log of a process that ended, and the same line
 /// without addresses, places and process numbers.
-struct LastWords {
+struct TellingLine {
   std::string line;
   std::string kind;
 };
-[[nodiscard]] LastWords last_words(const std::string& log);
+[[nodiscard]] TellingLine last_words(const std::string& log);
 
 }  // namespace qconform::guided

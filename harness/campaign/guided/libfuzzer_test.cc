@@ -45,7 +45,7 @@ TEST(JobLine, PassesOverWhatTheTargetPrints) {
 }
 
 TEST(LastWords, AreTheSanitizersSummary) {
-  const LastWords words = last_words(
+  const TellingLine words = last_words(
       "==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000011\n"
       "SUMMARY: AddressSanitizer: heap-buffer-overflow /src/kernel.cc:12:3 in run(int)\n==7==ABORTING\n");
   EXPECT_EQ(words.line, "AddressSanitizer: heap-buffer-overflow /src/kernel.cc:12:3 in run(int)");
@@ -53,7 +53,7 @@ TEST(LastWords, AreTheSanitizersSummary) {
 }
 
 TEST(LastWords, OfUndefinedBehaviourAreItsKind) {
-  const LastWords words = last_words(
+  const TellingLine words = last_words(
       "kernel.cc:9:5: runtime error: signed integer overflow: 2147483647 + 1\n"
       "SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior kernel.cc:9:5 in\n");
   EXPECT_EQ(words.line, "kernel.cc:9:5: runtime error: signed integer overflow: 2147483647 + 1");
