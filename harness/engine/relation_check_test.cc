@@ -27,7 +27,7 @@ using relations::RelationSubject;
 using relations::Values;
 
 // Computes another case than it is given, or spoils what it computed.
-struct Defect {
+struct RelationDefect {
   std::string name;
   std::function<void(Convolution&)> misread = nullptr;
   std::function<void(Case&)> misread_linear = nullptr;
@@ -48,7 +48,7 @@ class DefectivePrepared final : public PreparedCase {
 
 class Defective final : public Backend {
  public:
-  explicit Defective(Defect defect) : defect_(std::move(defect)), info_{defect_.name, "0", "test"} {}
+  explicit Defective(RelationDefect defect) : defect_(std::move(defect)), info_{defect_.name, "0", "test"} {}
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
@@ -71,7 +71,7 @@ class Defective final : public Backend {
   }
 
  private:
-  Defect defect_;
+  RelationDefect defect_;
   BackendInfo info_;
 };
 
@@ -85,7 +85,7 @@ void use_first(relations::PerChannel<std::int64_t>& parameter) {
 
 // Requantization by another rounding of the exact value, from the sums that the same case has with
 // power-of-two scales left out: v in double, exact where ties are.
-Defect rounding_defect(std::string name, double (*round)(double)) {
+RelationDefect rounding_defect(std::string name, double (*round)(double)) {
   return {.name = std::move(name), .spoil = [round](const Case& test_case, Tensor& y) {
             const auto subject = relations::subject_of(test_case);
             const Convolution* const read = subject ? relations::convolution_of(*subject) : nullptr;
@@ -109,7 +109,7 @@ Defect rounding_defect(std::string name, double (*round)(double)) {
           }};
 }
 
-const std::vector<Defect> kConvolutionDefects{
+const std::vector<RelationDefect> kConvolutionDefects{
     {.name = "x-zp-ignored", .misread = [](Convolution& c) { c.x_zero_point = 0; }},
     {.name = "w-zp-ignored",
      .misread = [](Convolution& c) { c.w_zero_point.values.assign(c.w_zero_point.values.size(), 0); }},
@@ -189,7 +189,7 @@ const std::vector<Defect> kConvolutionDefects{
          }},
 };
 
-std::vector<Defect> other_defects() {
+std::vector<RelationDefect> other_defects() {
   return {
       rounding_defect("half-away", [](double v) { return std::round(v); }),
       rounding_defect("half-up", [](double v) { return std::floor(v + 0.5); }),
@@ -285,12 +285,12 @@ Report run(std::vector<std::unique_ptr<Backend>> backends, int cases) {
 }
 
 TEST(Relations, EachIsBrokenBySomeDefectAndByNoneInTheReference) {
-  std::vector<Defect> defects{{.name = "none"}};
-  for (const Defect& defect : kConvolutionDefects) defects.push_back(defect);
-  for (Defect& defect : other_defects()) defects.push_back(std::move(defect));
+  std::vector<RelationDefect> defects{{.name = "none"}};
+  for (const RelationDefect& defect : kConvolutionDefects) defects.push_back(defect);
+  for (RelationDefect& defect : other_defects()) defects.push_back(std::move(defect));
   Matrix matrix;
   std::set<std::string> seen;
-  for (const Defect& defect : defects) {
+  for (const RelationDefect& defect : defects) {
     std::vector<std::unique_ptr<Backend>> backends;
     backends.push_back(std::make_unique<Defective>(defect));
     const Report report = run(std::move(backends), 120);
@@ -311,7 +311,7 @@ TEST(Relations, EachIsBrokenBySomeDefectAndByNoneInTheReference) {
     EXPECT_FALSE(matrix[std::string(relation.id)].empty()) << relation.id << " is broken by no defect";
     EXPECT_FALSE(matrix[std::string(relation.id)].contains("none")) << relation.id;
   }
-  for (const Defect& defect : defects) {
+  for (const RelationDefect& defect : defects) {
     if (defect.name == "none") continue;
     EXPECT_TRUE(seen.contains(defect.name)) << defect.name << " breaks no relation";
   }
@@ -328,10 +328,10 @@ TEST(Relations, WhatIsImplementationDefinedBreaksNothing) {
                         .y_scale(0x1p25F)
                         .build();
   const auto rounds_up = [](bool also_wrong) {
-    return Defect{.name = "rounds-one-way", .spoil = [also_wrong](const Case& test_case, Tensor& y) {
-                    // Differs between the base and the cases derived from it.
-                    if (test_case.id == "near-tie") set_integer(y, 0, also_wrong ? 2 : 0);
-                  }};
+    return RelationDefect{.name = "rounds-one-way", .spoil = [also_wrong](const Case& test_case, Tensor& y) {
+                            // Differs between the base and the cases derived from it.
+                            if (test_case.id == "near-tie") set_integer(y, 0, also_wrong ? 2 : 0);
+                          }};
   };
   const auto subject = relations::subject_of(base);
   ASSERT_TRUE(subject.has_value());

@@ -74,9 +74,9 @@ bool has_form_of(const Tensor& got, const Lowered& right) {
 }
 
 // The answers that a waiver says the backend gives, for one case.
-class Explanation {
+class WaiverExplanation {
  public:
-  Explanation(const Waiver& waiver, const Case& test_case)
+  WaiverExplanation(const Waiver& waiver, const Case& test_case)
       : case_(replaced(test_case, waiver.instead)),
         modelled_(diagnose::ModelledCase::prepare(case_)),
         is_replaced_(!waiver.instead.empty()) {
@@ -153,7 +153,7 @@ bool is_explained(const Waiver& waiver, const Case& test_case, const Tensor& got
   if (!modelled || got.elements() == 0) return false;
   const Lowered& right = modelled->lowered();
   const bool is_formed = has_form_of(got, right);
-  const Explanation explanation(waiver, test_case);
+  const WaiverExplanation explanation(waiver, test_case);
   for (std::int64_t i = 0; i < got.elements(); ++i) {
     if (is_formed && right.examine(i, got, policy).right) continue;
     if (!explanation.gives(got, i, policy)) return false;

@@ -23,7 +23,7 @@ constexpr std::string_view kWaiversFormat = "qconform-waivers";
 constexpr std::uint64_t kWaiversVersion = 1;
 constexpr std::size_t kMostEntries = 65536;
 
-class Reader : public JsonFields {
+class WaiverReader : public JsonFields {
  public:
   bool recorded(const Json& value, const std::string& where, RecordedLibrary& out) {
     return object(value, where, {"backend", "version", "cpu"}) && text(value, where, "backend", out.backend) &&
@@ -206,7 +206,7 @@ Json case_json(const WaivedCase& waived) {
 
 Result<Waivers> Waivers::parse(std::string_view text, std::string today) {
   QCONFORM_ASSIGN(const auto json, parse_json(text));
-  Reader reader;
+  WaiverReader reader;
   Waivers result;
   result.today_ = std::move(today);
   std::string format;

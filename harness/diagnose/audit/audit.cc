@@ -76,12 +76,12 @@ class Auditor {
   void run_mutant(std::size_t i, const Case& test_case, const MutantTrial& trial) {
     Mutant& mutant = audit_.mutants[i];
     const auto start = Clock::now();
-    const Effect effect = trial.effect_of(models_[i]);
+    const MutantEffect effect = trial.effect_of(models_[i]);
     ++mutant.cases;
-    mutant.differed += effect == Effect::none ? 0 : 1;
-    mutant.killed += effect == Effect::condemned ? 1 : 0;
+    mutant.differed += effect == MutantEffect::none ? 0 : 1;
+    mutant.killed += effect == MutantEffect::condemned ? 1 : 0;
     own_seconds_[i] += seconds_since(start);
-    if (effect == Effect::condemned && !mutant.first) {
+    if (effect == MutantEffect::condemned && !mutant.first) {
       mutant.first = Detection{audit_.cases, test_case.id, shared_seconds_ + own_seconds_[i]};
     }
   }
@@ -113,14 +113,14 @@ const CornerCaseCounts& MutantTrial::corner_cases() {
   return expected_.corner_cases;
 }
 
-Effect MutantTrial::effect_of(const MutantModel& mutant) const {
+MutantEffect MutantTrial::effect_of(const MutantModel& mutant) const {
   const RoundingProfile arithmetic = arithmetic_of(expected_.policy.profile);
   std::optional<std::vector<Tensor>> outputs = modelled_->outputs(mutant.models[static_cast<std::size_t>(arithmetic)]);
   // A model without output would hand back nothing: no backend passes with that.
-  if (!outputs) return Effect::condemned;
-  if (*outputs == right_) return Effect::none;
-  return is_failure(judge(expected_, outcome::Produced{std::move(*outputs)}).kind) ? Effect::condemned
-                                                                                   : Effect::admissible;
+  if (!outputs) return MutantEffect::condemned;
+  if (*outputs == right_) return MutantEffect::none;
+  return is_failure(judge(expected_, outcome::Produced{std::move(*outputs)}).kind) ? MutantEffect::condemned
+                                                                                   : MutantEffect::admissible;
 }
 
 std::vector<Mutant> all_mutants() {
@@ -382,7 +382,7 @@ std::vector<std::uint32_t> MutantTable::killed_by(const Case& test_case, const s
     if (expense > left_for_large_) return {};
     left_for_large_ -= expense;
   }
-  std::erase_if(left, [&](std::uint32_t i) { return trial.effect_of(models_[i]) != Effect::condemned; });
+  std::erase_if(left, [&](std::uint32_t i) { return trial.effect_of(models_[i]) != MutantEffect::condemned; });
   return left;
 }
 

@@ -111,7 +111,7 @@ struct AuditOptions {
 [[nodiscard]] std::vector<Mutant> all_mutants();
 
 /// The effect of a mutant on a case.
-enum class Effect : std::uint8_t { none, admissible, condemned };
+enum class MutantEffect : std::uint8_t { none, admissible, condemned };
 
 /// A mutant's model under each arithmetic that a case's profile may pin.
 struct MutantModel {
@@ -129,7 +129,7 @@ class MutantTrial {
   [[nodiscard]] bool is_modelled() const { return modelled_ != nullptr && expected_.output; }
   /// The work of running a mutant on a modelled case, as ModelledCase::expense().
   [[nodiscard]] std::uint64_t expense() const { return modelled_->expense(); }
-  [[nodiscard]] Effect effect_of(const MutantModel& mutant) const;
+  [[nodiscard]] MutantEffect effect_of(const MutantModel& mutant) const;
   /// The corner cases that a modelled case reaches.
   [[nodiscard]] const CornerCaseCounts& corner_cases();
 

@@ -38,7 +38,7 @@ bool has_model(const Explanation& explanation) {
 }
 
 // Each of them, and not some that stand for the others.
-bool reproduces_all(const Causes& causes, std::size_t cause, const Failures& failures) {
+bool reproduces_all(const Causes& causes, std::size_t cause, const RelatedFailures& failures) {
   return failures.are_all_kept() &&
          std::all_of(failures.kept.begin(), failures.kept.end(),
                      [&](const auto& observation) { return causes.reproduces(cause, *observation); });
@@ -56,13 +56,13 @@ void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const
   const std::uint64_t number = subject.passed++;
   // Features cost a part of what judging costs.
   constexpr std::uint64_t kTurn = 16;
-  if (number >= Failures::kLearnt && number % kTurn != 0) return;
-  const std::uint64_t kept = number < Failures::kLearnt ? number : number / kTurn;
+  if (number >= RelatedFailures::kLearnt && number % kTurn != 0) return;
+  const std::uint64_t kept = number < RelatedFailures::kLearnt ? number : number / kTurn;
   const FeatureSet features = features_of(test_case, expected);
-  if (kept < Failures::kLearnt) {
+  if (kept < RelatedFailures::kLearnt) {
     subject.passing.push_back(features);
   } else {
-    subject.passing[kept % Failures::kLearnt] = features;
+    subject.passing[kept % RelatedFailures::kLearnt] = features;
   }
   if (!subject.causes || !subject.causes->wants_passed()) return;
   const auto observation = Observation::borrowing(test_case, expected, outcome::Produced{*expected.output});
@@ -247,7 +247,7 @@ void CampaignDiagnosis::explain_part(const Subject& subject, FailureGroup& group
 // Whether a cause that other cases contradict is one all the same, in some of the backend's paths.
 void CampaignDiagnosis::decide(const Subject& subject, FailureGroup& group) {
   const auto& defects = subject.causes->defects_of(*group.cause);
-  const Failures& failures = group.failures;
+  const RelatedFailures& failures = group.failures;
   if (failures.examined >= kFewestFailing * defects.size() && failures.evidence >= kFewestWrong * defects.size()) {
     group.status = Status::reproduced;
     group.signature = DefectSet{defects}.name();

@@ -23,7 +23,7 @@ namespace qconform::diagnose {
 // The causes of one backend's failures on one operator: which defects reproduce which of them.
 
 /// Failures that belong together.
-struct Failures {
+struct RelatedFailures {
   static constexpr std::size_t kLearnt = 2000;  ///< failing cases that regions are learnt from
   static constexpr std::size_t kKept = 256;     ///< failing cases that are looked at once more,
   static constexpr std::uint64_t kKeptExpense = std::uint64_t{1} << 20;  ///< none of them with more products than this
@@ -37,7 +37,7 @@ struct Failures {
   Evidence kept;  ///< the first ones, and later ones at growing distances
 
   void note(const Observation& observation);
-  void take_over(Failures other);
+  void take_over(RelatedFailures other);
   /// None is known by its number alone.
   [[nodiscard]] bool are_all_kept() const { return kept.size() == examined; }
 };
@@ -51,7 +51,7 @@ struct FailureGroup {
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
-  Failures failures;
+  RelatedFailures failures;
   std::vector<FeatureSet> smallest;  ///< features of smaller cases that were made of these
 };
 
@@ -129,7 +129,7 @@ class Causes {
   };
   /// Failures with the same signature for the time being.
   struct Part {
-    Failures failures;
+    RelatedFailures failures;
     std::vector<std::size_t> causes;  ///< positions of the causes that reproduce them
     std::size_t compared = 0;         ///< how many causes there were for each failure to be compared with
   };

@@ -175,9 +175,9 @@ struct Score {
   double share;
 };
 
-class Comparison {
+class CandidateComparison {
  public:
-  Comparison(const CandidateTest& test, const Evidence& evidence, const Budget& budget)
+  CandidateComparison(const CandidateTest& test, const Evidence& evidence, const Budget& budget)
       : test_(test), evidence_(evidence), budget_(budget) {}
 
   // Those that reproduce every element of the case in question.
@@ -251,7 +251,7 @@ class Comparison {
 
 std::vector<DefectSet> nearest_set(const CandidateTest& test, const Evidence& evidence,
                                    std::span<const Defect* const> known, const Budget& budget) {
-  const Comparison comparison(test, evidence, budget);
+  const CandidateComparison comparison(test, evidence, budget);
   std::vector<DefectSet> single = comparison.best_of(comparison.reproducing_case(single_candidates(known)));
   if (!single.empty()) return single;
   std::vector<Score> singles = comparison.scored(single_candidates(known));

@@ -23,7 +23,7 @@ bool is_among(const std::vector<T>& list, const T& wanted) {
 
 }  // namespace
 
-void Failures::note(const Observation& observation) {
+void RelatedFailures::note(const Observation& observation) {
   const std::uint64_t number = examined++;
   evidence += observation.has_wrong_shape() ? kEvidence : std::min(kEvidence, observation.wrong_elements());
   const FeatureSet features = features_of(observation.test_case(), observation.expected());
@@ -44,7 +44,7 @@ void Failures::note(const Observation& observation) {
   }
 }
 
-void Failures::take_over(Failures other) {
+void RelatedFailures::take_over(RelatedFailures other) {
   examined += other.examined;
   evidence += other.evidence;
   append(failing, other.failing);
@@ -65,7 +65,7 @@ Causes::Causes(const Operator& op, const Policy& policy, const Arithmetic* base)
     : test_(op, policy, base), known_(defects_in(op.name)) {}
 
 void Causes::passed(const Observation& observation) {
-  if (!wants_passed() || observation.modelled().expense() > Failures::kKeptExpense) return;
+  if (!wants_passed() || observation.modelled().expense() > RelatedFailures::kKeptExpense) return;
   if (auto copy = observation.copy()) passed_.push_back(std::move(copy));
 }
 

@@ -35,10 +35,10 @@ bool commutes(Operation operation) {
 }
 
 // One operation on all rows.
-using Fill = void (*)(const std::array<const std::int64_t*, 3>& operands, const std::vector<Row>& rows,
+using Fill = void (*)(const std::array<const std::int64_t*, 3>& operands, const std::vector<ExpressionInputs>& rows,
                       std::vector<std::int64_t>& values);
 template <std::size_t kOperation>
-void fill(const std::array<const std::int64_t*, 3>& operands, const std::vector<Row>& rows,
+void fill(const std::array<const std::int64_t*, 3>& operands, const std::vector<ExpressionInputs>& rows,
           std::vector<std::int64_t>& values) {
   constexpr auto kApplied = static_cast<Operation>(kOperation);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -54,8 +54,8 @@ constexpr auto kFills = []<std::size_t... kAll>(std::index_sequence<kAll...>) {
 (std::make_index_sequence<kOperations>());
 
 // Names before there is a context are told apart by themselves.
-std::vector<Row> rows_of_names(const ExpressionSlot& slot) {
-  Row row{{}, {INT32_MIN, INT32_MAX}};
+std::vector<ExpressionInputs> rows_of_names(const ExpressionSlot& slot) {
+  ExpressionInputs row{{}, {INT32_MIN, INT32_MAX}};
   for (const Variable& variable : slot.variables) row.variables.push_back(variable.which);
   return {row};
 }
@@ -80,7 +80,7 @@ std::uint64_t fingerprint_of(std::span<const std::int64_t> values) {
   return all;
 }
 
-Enumeration::Enumeration(const ExpressionSlot& slot, std::vector<Row> rows)
+Enumeration::Enumeration(const ExpressionSlot& slot, std::vector<ExpressionInputs> rows)
     : slot_(slot), rows_(slot.allowed == Operators::none ? rows_of_names(slot) : std::move(rows)) {
   scratch_.resize(rows_.size());
   reference_ = entry_of(Expression::parse(slot, slot.reference)->nodes());
@@ -89,7 +89,7 @@ Enumeration::Enumeration(const ExpressionSlot& slot, std::vector<Row> rows)
 
 Enumeration::Entry Enumeration::entry_of(std::vector<Node> nodes) const {
   Entry entry{std::move(nodes), {}};
-  for (const Row& row : rows_) {
+  for (const ExpressionInputs& row : rows_) {
     std::vector<std::int64_t> stack;
     for (const Node& node : entry.nodes) {
       const auto count = static_cast<std::size_t>(operands_of(node.operation));

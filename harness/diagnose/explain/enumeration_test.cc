@@ -11,8 +11,8 @@
 namespace qconform::diagnose {
 namespace {
 
-std::vector<Row> channel_rows() {
-  std::vector<Row> rows;
+std::vector<ExpressionInputs> channel_rows() {
+  std::vector<ExpressionInputs> rows;
   for (const std::int64_t group_channels : {1, 2, 3, 5}) {
     for (const std::int64_t groups : {1, 2, 4}) {
       for (std::int64_t channel = 0; channel < groups * group_channels; ++channel)
@@ -45,7 +45,7 @@ TEST(Enumeration, HasSmallExpressionsFirst) {
 }
 
 TEST(Enumeration, HasWhatGivesTheSameValuesOnce) {
-  const std::vector<Row> rows = channel_rows();
+  const std::vector<ExpressionInputs> rows = channel_rows();
   Enumeration enumeration(*find_slot("QLinearConv", "w_scale.index"), rows);
   std::set<std::vector<std::int64_t>> seen{enumeration.reference()};
   for (int i = 1; i <= 4; ++i) {
@@ -58,7 +58,7 @@ TEST(Enumeration, HasWhatGivesTheSameValuesOnce) {
 }
 
 TEST(Enumeration, CountsBytesThatAreStoredAlikeAsOne) {
-  std::vector<Row> rows;
+  std::vector<ExpressionInputs> rows;
   for (std::int64_t zero_point = 0; zero_point < 256; zero_point += 5) rows.push_back({{zero_point, 1}, {0, 255}});
   Enumeration enumeration(*find_slot("QLinearConv", "pad"), rows);
   std::vector<std::string> texts;

@@ -35,9 +35,10 @@ constexpr std::uint64_t kDoubts = 1000;
 constexpr std::uint64_t kFewestOutside = 400;
 // Work of the reference and the judge on one case, in runs of a model.
 constexpr std::uint64_t kOfAnObservation = 4;
-class Search {
+class ExplanationSearch {
  public:
-  Search(std::unique_ptr<Observation> first, const Runner& run, const Policy& policy, const ExplainOptions& options)
+  ExplanationSearch(std::unique_ptr<Observation> first, const Runner& run, const Policy& policy,
+                    const ExplainOptions& options)
       : op_(first->modelled().op()),
         run_(run),
         policy_(policy),
@@ -335,7 +336,7 @@ class Search {
 
 Explanation explain(std::unique_ptr<Observation> observation, const Runner& run, const Policy& policy,
                     const ExplainOptions& options) {
-  return Search(std::move(observation), run, policy, options).run();
+  return ExplanationSearch(std::move(observation), run, policy, options).run();
 }
 
 namespace {

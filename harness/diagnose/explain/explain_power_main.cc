@@ -11,7 +11,7 @@ namespace {
 
 using namespace qconform::diagnose;
 
-struct Options {
+struct PowerOptions {
   std::uint64_t sets = 0;
   std::size_t defects = 2;
   std::string only;
@@ -87,7 +87,7 @@ class Measurement {
   std::uint64_t outside_pattern_ = 0;
 };
 
-int run(const Options& options) {
+int run(const PowerOptions& options) {
   std::vector<Plant> plants;
   if (options.sets == 0) plants = single_plants();
   for (std::uint64_t i = 0; i < options.sets; ++i)
@@ -105,7 +105,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App app("Plants defects one by one, or several at once, and measures what explain() says of them");
-  Options options;
+  PowerOptions options;
   app.add_option("--sets", options.sets, "So many random sets of defects, in place of every single one");
   app.add_option("--defects", options.defects, "Of each set")->capture_default_str();
   app.add_flag("--hold-out", options.trial.hold_out, "Explain without the planted model");

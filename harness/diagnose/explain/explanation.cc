@@ -104,14 +104,14 @@ double chance_that_all_pass(std::uint64_t without, std::uint64_t passing, std::u
   return chance;
 }
 
-struct Learning {
+struct RegionEvidence {
   const std::vector<FeatureSet>& failing;
   const std::vector<FeatureSet>& passing;
   FeatureSet common;  // to all failing cases
 };
 
 // The conditions with the one more that leaves the fewest passing cases inside; ties go to the first.
-FeatureSet narrowed(const FeatureSet& conditions, const Learning& from) {
+FeatureSet narrowed(const FeatureSet& conditions, const RegionEvidence& from) {
   FeatureSet best = conditions;
   const std::uint64_t before = inside(from.passing, conditions);
   std::uint64_t fewest = before;
@@ -140,7 +140,7 @@ FeatureSet without_needless(FeatureSet conditions, const std::vector<FeatureSet>
 }
 
 // Without those that too few passing cases speak for: the weakest goes first, and may leave cases to the others.
-FeatureSet without_weak(FeatureSet conditions, const Learning& from) {
+FeatureSet without_weak(FeatureSet conditions, const RegionEvidence& from) {
   for (;;) {
     const std::uint64_t left = inside(from.passing, conditions);
     double highest = kTold;
@@ -166,7 +166,7 @@ Region region_of(const std::vector<FeatureSet>& failing, const std::vector<Featu
   region.passing = passing.size();
   region.passing_inside = passing.size();
   if (failing.size() < kFewest || passing.size() < kFewest) return region;
-  const Learning from{failing, passing, common_features(failing)};
+  const RegionEvidence from{failing, passing, common_features(failing)};
   FeatureSet conditions;
   for (std::size_t i = 0; i < kMostConditions; ++i) conditions = narrowed(conditions, from);
   conditions = without_needless(conditions, passing);

@@ -62,7 +62,7 @@ class RowObserver final : public ContextObserver {
       taken_ = read(context);
     }
   }
-  [[nodiscard]] std::vector<Row> take() { return std::move(rows_); }
+  [[nodiscard]] std::vector<ExpressionInputs> take() { return std::move(rows_); }
   [[nodiscard]] bool is_empty() const { return rows_.empty(); }
   /// Nothing where some were not looked at.
   [[nodiscard]] std::optional<std::vector<std::size_t>> rows_of_case() const {
@@ -71,13 +71,13 @@ class RowObserver final : public ContextObserver {
   }
 
  private:
-  [[nodiscard]] Row read(const StageContext& context) const {
-    Row row{{}, context.range};
+  [[nodiscard]] ExpressionInputs read(const StageContext& context) const {
+    ExpressionInputs row{{}, context.range};
     for (const Variable& variable : slot_.variables) row.variables.push_back(variable.read(context, variable.which));
     return row;
   }
 
-  void add(Row row) {
+  void add(ExpressionInputs row) {
     std::vector<std::int64_t> key = row.variables;
     key.push_back(row.range.lo);
     const auto known = seen_.find(key);
@@ -90,9 +90,9 @@ class RowObserver final : public ContextObserver {
   }
 
   const ExpressionSlot& slot_;
-  std::vector<Row> rows_;
+  std::vector<ExpressionInputs> rows_;
   std::optional<std::size_t> taken_call_;
-  std::optional<Row> taken_;
+  std::optional<ExpressionInputs> taken_;
   std::size_t calls_ = 0;
   std::map<std::vector<std::int64_t>, std::size_t> seen_;
   std::set<std::size_t> of_case_;
@@ -112,15 +112,15 @@ struct SearchedSlot {
   std::vector<std::optional<KnownCase>> cases;  ///< by the first observations; absent where not all rows are known
 };
 
-struct Candidate {
+struct DefectCandidate {
   const Defect* defect;
   std::size_t size;
 };
 
-class Learner {
+class ModelLearner {
  public:
-  Learner(const Operator& op, const Evidence& evidence, Probes& probes, const CandidateTest& test,
-          const std::function<const Observation*(Case)>& observe, const LearningOptions& options)
+  ModelLearner(const Operator& op, const Evidence& evidence, Probes& probes, const CandidateTest& test,
+               const std::function<const Observation*(Case)>& observe, const LearningOptions& options)
       : op_(op),
         evidence_(evidence),
         probes_(probes),
@@ -142,7 +142,7 @@ class Learner {
       if (!candidates_.empty()) break;
     }
     if (agreed_ < kFewestAgreed) candidates_.clear();
-    for (const Candidate& candidate : candidates_) result.candidates.push_back({{candidate.defect}, arithmetic_});
+    for (const DefectCandidate& candidate : candidates_) result.candidates.push_back({{candidate.defect}, arithmetic_});
     result.is_certain = is_complete_ && candidates_.size() == 1;
     result.tried = tried_;
     result.agreed = agreed_;
@@ -301,17 +301,17 @@ class Learner {
   }
 
   // Whether the candidates, or they and the reference, give different answers.
-  struct Answers {
+  struct AnswerDifferences {
     bool candidates_differ = false;
     bool differ_from_right = false;
   };
-  [[nodiscard]] Answers answers_to(const Case& test_case) {
-    Answers answers;
+  [[nodiscard]] AnswerDifferences answers_to(const Case& test_case) {
+    AnswerDifferences answers;
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return answers;
     const auto right = modelled->run(Model(original()));
     std::optional<std::optional<Tensor>> first;
-    for (const Candidate& candidate : candidates_) {
+    for (const DefectCandidate& candidate : candidates_) {
       const auto answer = test_.model_of({{candidate.defect}, arithmetic_}).run(*modelled);
       further_work_ += modelled->expense();
       answers.differ_from_right = answers.differ_from_right || answer != right;
@@ -339,7 +339,7 @@ class Learner {
       if (candidates_.size() == 1 && is_enough && i >= first + kFewestGenerated) return;
       probes_.target(i % 2 == 0 ? common : all);
       Case next = i < first ? unobserved_[i] : probes_.next();
-      const Answers answers = answers_to(next);
+      const AnswerDifferences answers = answers_to(next);
       // Once enough agree, mostly those that aim for something else than the failures have in common.
       const bool is_elsewhere = candidates_.size() == 1 && i % 2 == 1;
       const bool is_wanted = answers.candidates_differ || (answers.differ_from_right && (!is_enough || is_elsewhere));
@@ -347,8 +347,9 @@ class Learner {
       const Observation* observation = observe_(std::move(next));
       if (observation == nullptr) continue;
       if (observation->is_failure() && options_.is_explained && options_.is_explained(*observation)) continue;
-      const std::size_t refuted = std::erase_if(
-          candidates_, [&](const Candidate& candidate) { return !fits(*candidate.defect->expression, *observation); });
+      const std::size_t refuted = std::erase_if(candidates_, [&](const DefectCandidate& candidate) {
+        return !fits(*candidate.defect->expression, *observation);
+      });
       if (refuted > 0) refuting_.insert(observation);
       agreed_ += answers.differ_from_right ? 1 : 0;
     }
@@ -367,7 +368,7 @@ class Learner {
   std::vector<const Observation*> ordered_;  // the evidence, failing cases first
   std::vector<const Observation*> testing_;  // these observations; one that refuted something moves to the front
   std::size_t failing_ = 0;
-  std::vector<Candidate> candidates_;
+  std::vector<DefectCandidate> candidates_;
   std::set<const Observation*> refuting_;  // observations that refuted a candidate
   bool is_complete_ = true;
   std::uint64_t tried_ = 0;
@@ -378,7 +379,7 @@ class Learner {
 
 Learning learn(const Operator& op, const Evidence& evidence, Probes& probes, const CandidateTest& test,
                const std::function<const Observation*(Case)>& observe, const LearningOptions& options) {
-  return Learner(op, evidence, probes, test, observe, options).run();
+  return ModelLearner(op, evidence, probes, test, observe, options).run();
 }
 
 }  // namespace qconform::diagnose

@@ -20,7 +20,7 @@ namespace qconform::diagnose {
 // The expressions of a slot, smallest first, each that computes something new.
 
 /// The inputs of an expression at one call: a value for each of the slot's variables.
-struct Row {
+struct ExpressionInputs {
   std::vector<std::int64_t> variables;
   IntegerRange range;
 };
@@ -35,7 +35,7 @@ class Enumeration {
 
   /// Expressions that give the same values on all rows count as one, the smallest of them, and what gives those of the
   /// reference as none. Without rows there are none, but for a slot of names alone.
-  Enumeration(const ExpressionSlot& slot, std::vector<Row> rows);
+  Enumeration(const ExpressionSlot& slot, std::vector<ExpressionInputs> rows);
 
   /// The expressions of the next size, from 1 on, in an order that depends on slot and rows alone; `visit` gets their
   /// values by row, too, and returns false to end.
@@ -68,7 +68,7 @@ class Enumeration {
   void add(Entry entry);
 
   const ExpressionSlot& slot_;
-  std::vector<Row> rows_;
+  std::vector<ExpressionInputs> rows_;
   Entry reference_;
   std::vector<Entries> entries_{1};  // by size
   std::vector<Entries> conditions_;  // by size, each true in some rows alone

@@ -45,7 +45,7 @@ std::string refusal_of(const Outcome& outcome) {
 }
 
 // A case that was asked, of the form in that position, and the answer.
-struct Asked {
+struct AskedCase {
   std::size_t form;
   Case test_case;
   Tensor got;
@@ -192,7 +192,7 @@ class Identifier {
     std::vector<Form> forms = accepted_forms(experiment, reason);
     if (accepted_[experiment.op_type].empty()) accepted_[experiment.op_type] = forms;
     const Question question = question_of(experiment, std::move(forms));
-    std::vector<Asked> asked;
+    std::vector<AskedCase> asked;
     Answer answer = ask(question, asked);
     if (question.forms.empty()) answer.declined = reason;
     const bool is_settled = !answer.survivors().empty() || kinds_of(question.forms).size() < 2;
@@ -207,14 +207,14 @@ class Identifier {
 
   // Types and layouts may have arithmetics of their own, which no candidate for all of them can follow. What was asked
   // counts.
-  std::vector<Answer> ask_by_kind(const Question& question, const std::vector<Asked>& asked) {
+  std::vector<Answer> ask_by_kind(const Question& question, const std::vector<AskedCase>& asked) {
     std::vector<Answer> answers;
     for (const NodeKind& kind : kinds_of(question.forms)) {
       std::vector<Form> alike;
       std::copy_if(question.forms.begin(), question.forms.end(), std::back_inserter(alike),
                    [&](const Form& form) { return form.kind() == kind; });
-      std::vector<Asked> before;
-      for (const Asked& one : asked) {
+      std::vector<AskedCase> before;
+      for (const AskedCase& one : asked) {
         const auto form = std::find(alike.begin(), alike.end(), question.forms[one.form]);
         if (form == alike.end()) continue;
         before.push_back({static_cast<std::size_t>(form - alike.begin()), one.test_case, one.got});
@@ -234,7 +234,7 @@ class Identifier {
         const bool is_new = std::find(narrowed.begin(), narrowed.end(), form) == narrowed.end();
         if (is_new && takes(experiment, form, reason)) narrowed.push_back(form);
       }
-      std::vector<Asked> asked;
+      std::vector<AskedCase> asked;
       Answer answer = ask(question_of(experiment, narrowed), asked);
       answer.narrowed = narrowing.text;
       if (!narrowed.empty() && !answer.survivors().empty()) return answer;
@@ -271,9 +271,9 @@ class Identifier {
   }
 
   // `asked`: what is known already; what is asked now is added.
-  Answer ask(const Question& question, std::vector<Asked>& asked) {
+  Answer ask(const Question& question, std::vector<AskedCase>& asked) {
     Elimination elimination(question.experiment, question.bases);
-    for (const Asked& one : asked) {
+    for (const AskedCase& one : asked) {
       if (elimination.predict(one.test_case, question.base_of[one.form]))
         static_cast<void>(elimination.eliminate(one.test_case, one.got));
     }
@@ -292,7 +292,7 @@ class Identifier {
 
   // Asks about every kind of node. The candidates that are left were found on the kinds that came up; each kind may be
   // the one that computes otherwise.
-  void ask_every_kind(const Question& question, Elimination& elimination, std::vector<Asked>& asked) {
+  void ask_every_kind(const Question& question, Elimination& elimination, std::vector<AskedCase>& asked) {
     elimination.watch_neighbours();
     for (std::size_t form = 0; form < question.forms.size(); ++form) {
       const Form& f = question.forms[form];
@@ -308,7 +308,7 @@ class Identifier {
 
   // Whether the case eliminated a candidate.
   bool ask_case(const Question& question, std::size_t form, const CandidatePairs& pairs, Elimination& elimination,
-                std::vector<Asked>& asked) {
+                std::vector<AskedCase>& asked) {
     Case test_case = draw(question.experiment, question.forms[form], pairs);
     if (!elimination.predict(test_case, question.base_of[form])) return false;
     const Outcome outcome = execute_on_backend(test_case);

@@ -56,9 +56,10 @@ std::uint64_t expense_of(const Outcome& outcome) {
 }
 
 // A search for the smallest case: takes offers that fail as the first case did.
-class Search final : public Subject {
+class ShrinkSearch final : public Subject {
  public:
-  Search(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits, const HasCause& cause)
+  ShrinkSearch(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits,
+               const HasCause& cause)
       : runner_(runner), policy_(policy), limits_(limits), cause_(cause), start_(now()) {
     begin(failing);
   }
@@ -74,7 +75,7 @@ class Search final : public Subject {
     if (requirement_of(classification) != requirement_) return false;
     const Measure smaller = measure(candidate, shrink::output_elements(classification));
     if (!(smaller < measure_)) return false;
-    Answer answer = run(candidate);
+    JudgedAnswer answer = run(candidate);
     if (!shows_the_same(candidate, answer)) return false;
     current_ = std::move(candidate);
     measure_ = smaller;
@@ -86,7 +87,7 @@ class Search final : public Subject {
   // Whether the case fails, with the kind of verdict that was expected.
   bool reproduce(std::optional<VerdictKind> expected) {
     for (int i = 0; i < kFirstTries; ++i) {
-      Answer answer = run_first();
+      JudgedAnswer answer = run_first();
       const VerdictKind kind = answer.verdict.kind;
       if (is_failure(kind) && (!expected || *expected == kind)) {
         failure_ = answer.failure();
@@ -112,7 +113,7 @@ class Search final : public Subject {
   }
 
   [[nodiscard]] bool still_fails() {
-    Answer answer = run(current_);
+    JudgedAnswer answer = run(current_);
     if (!shows_the_same(current_, answer)) return false;
     keep(std::move(answer));
     return true;
@@ -156,7 +157,7 @@ class Search final : public Subject {
   }
 
   // The backend's answer to a case, held against what is right.
-  struct Answer {
+  struct JudgedAnswer {
     Expected expected;
     Outcome outcome;
     Verdict verdict;
@@ -168,22 +169,22 @@ class Search final : public Subject {
     }
   };
 
-  [[nodiscard]] Answer judged(const Case& test_case, Outcome outcome) const {
+  [[nodiscard]] JudgedAnswer judged(const Case& test_case, Outcome outcome) const {
     Expected expected = expect(test_case, policy_);
     Verdict verdict = judge(expected, outcome);
     return {std::move(expected), std::move(outcome), std::move(verdict)};
   }
 
   // Runs the first case. If only the answer to another x is wrong, the search begins with the case of that x.
-  Answer run_first() {
-    Answer answer = judged(current_, outcome_of(current_));
+  JudgedAnswer run_first() {
+    JudgedAnswer answer = judged(current_, outcome_of(current_));
     auto own = with_its_own_input(answer.expected, answer.outcome);
     if (!own) return answer;
     begin(std::move(own->test_case));
     return judged(current_, std::move(own->outcome));
   }
 
-  Answer run(const Case& test_case) {
+  JudgedAnswer run(const Case& test_case) {
     Outcome outcome = outcome_of(test_case);
     // Who reads the smallest case is to see the x that the values are wrong for.
     if (is_computed(failure_->kind)) outcome.on_other_input.reset();
@@ -191,7 +192,7 @@ class Search final : public Subject {
   }
 
   // Whether a case fails as the first one did. What fails in another way is noted.
-  bool shows_the_same(const Case& test_case, Answer& answer) {
+  bool shows_the_same(const Case& test_case, JudgedAnswer& answer) {
     if (!is_failure(answer.verdict.kind)) return false;
     const Failure failure = answer.failure();
     const bool is_alike = failure == *failure_;
@@ -211,7 +212,7 @@ class Search final : public Subject {
     met_.push_back(test_case);
   }
 
-  void keep(Answer answer) {
+  void keep(JudgedAnswer answer) {
     wrong_element_ = answer.verdict.worst ? answer.verdict.worst->index : std::vector<std::int64_t>{};
     verdict_ = std::move(answer.verdict);
     outcome_ = std::move(answer.outcome);
@@ -336,7 +337,7 @@ std::vector<Case> simpler(const Case& test_case, std::size_t limit) {
 
 Result shrink(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits,
               std::optional<VerdictKind> expected, const HasCause& cause) {
-  Search search(failing, runner, policy, limits, cause);
+  ShrinkSearch search(failing, runner, policy, limits, cause);
   if (!search.reproduce(expected)) {
     return unchanged(failing, search.result(expected ? Ending::not_reproduced : Ending::does_not_fail));
   }

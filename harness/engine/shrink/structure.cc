@@ -209,9 +209,9 @@ namespace {
 constexpr std::size_t kSingleValues = 64;
 
 // The values of one input that are not neutral: their positions.
-class Values {
+class ContributingValues {
  public:
-  Values(const Case& test_case, std::size_t position) : case_(test_case) {
+  ContributingValues(const Case& test_case, std::size_t position) : case_(test_case) {
     for (const Role& role : roles_of(test_case)) {
       if (role.position == position && role.part == Part::data) role_ = role;
     }
@@ -236,7 +236,7 @@ class Values {
 };
 
 // The element as far from its neutral value as `magnitude` says, on the same side.
-std::uint64_t at_distance(const Values& values, std::int64_t index, std::uint64_t magnitude) {
+std::uint64_t at_distance(const ContributingValues& values, std::int64_t index, std::uint64_t magnitude) {
   const std::int64_t value = integer_at(values.tensor(), index);
   const std::int64_t neutral = values.neutral(index);
   const auto distance = static_cast<std::int64_t>(magnitude);
@@ -253,7 +253,7 @@ bool offer_element(Subject& subject, std::size_t position, std::int64_t index, s
 void search_integer(Subject& subject, std::size_t position, std::int64_t index) {
   std::uint64_t refused = 0;
   while (!subject.exhausted()) {
-    const Values values(subject.current(), position);
+    const ContributingValues values(subject.current(), position);
     const std::uint64_t magnitude =
         complexity(values.tensor().type, bits_at(values.tensor(), index), values.neutral(index));
     if (magnitude <= refused + 1) return;
@@ -295,14 +295,14 @@ bool is_too_fine(std::size_t chunk, std::size_t count) {
 
 // Sets runs of contributing values to neutral ones: all, halves, quarters, ..., single ones.
 void zero_input(Subject& subject, std::size_t position) {
-  std::vector<std::int64_t> left = Values(subject.current(), position).contributing();
+  std::vector<std::int64_t> left = ContributingValues(subject.current(), position).contributing();
   for (std::size_t chunk = left.size(); chunk >= 1 && !is_too_fine(chunk, left.size()) && !subject.exhausted();
        chunk = std::min(chunk / 2, left.size())) {
     for (std::size_t begin = 0; begin < left.size();) {
       if (subject.exhausted()) return;
       const std::size_t end = std::min(begin + chunk, left.size());
       Case candidate = subject.current();
-      const Values values(subject.current(), position);
+      const ContributingValues values(subject.current(), position);
       for (std::size_t i = begin; i < end; ++i) {
         set_bits_at(*candidate.inputs[position], left[i], values.neutral_bits(left[i]));
       }
@@ -319,7 +319,7 @@ void zero_input(Subject& subject, std::size_t position) {
 void halve_input(Subject& subject, std::size_t position) {
   for (bool taken = true; taken && !subject.exhausted();) {
     taken = false;
-    const Values values(subject.current(), position);
+    const ContributingValues values(subject.current(), position);
     if (values.contributing().size() < 2 || !is_integer(values.tensor().type)) return;
     for (const bool to_one : {true, false}) {
       Case candidate = subject.current();
@@ -344,7 +344,7 @@ void zero_values(Subject& subject) {
 void small_values(Subject& subject) {
   for (std::size_t position = subject.current().inputs.size(); position-- > 0;) {
     halve_input(subject, position);
-    const std::vector<std::int64_t> contributing = Values(subject.current(), position).contributing();
+    const std::vector<std::int64_t> contributing = ContributingValues(subject.current(), position).contributing();
     if (contributing.size() > kSingleValues) continue;
     for (const std::int64_t index : contributing) {
       if (is_integer(subject.current().input(position)->type)) {

@@ -69,9 +69,9 @@ struct CaseColumns {
 
 // Texts by the order in which they are first met. Those that are written alike are one: what is no UTF-8 is replaced
 // then, and a reader could not tell them apart.
-class Names {
+class NameTable {
  public:
-  explicit Names(Texts& names) : names_(names) {}
+  explicit NameTable(Texts& names) : names_(names) {}
 
   std::uint64_t position(const std::string& name) {
     std::string written = nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -85,8 +85,8 @@ class Names {
   std::map<std::string, std::uint64_t> written_;  ///< with its position
 };
 
-void add_backend(const CaseResult::OfBackend& of, std::uint64_t row, std::vector<VerdictKind>& verdicts, Names& reasons,
-                 BackendColumns& columns) {
+void add_backend(const CaseResult::OfBackend& of, std::uint64_t row, std::vector<VerdictKind>& verdicts,
+                 NameTable& reasons, BackendColumns& columns) {
   const auto known = std::find(verdicts.begin(), verdicts.end(), of.verdict);
   columns.verdict.push_back(static_cast<std::uint64_t>(known - verdicts.begin()));
   if (known == verdicts.end()) verdicts.push_back(of.verdict);
@@ -105,9 +105,9 @@ CaseColumns columns_of(const CaseResults& results, const std::vector<BackendResu
   CaseColumns columns;
   columns.cases = results.cases;
   columns.failing = results.failing;
-  Names suites(columns.suites);
-  Names operators(columns.operators);
-  Names reasons(columns.reasons);
+  NameTable suites(columns.suites);
+  NameTable operators(columns.operators);
+  NameTable reasons(columns.reasons);
   for (const reference::Tier tier : reference::kAllTiers) columns.tiers.emplace_back(name_of(tier));
   for (const CaseResult& row : results.rows) {
     columns.suite.push_back(suites.position(row.suite));

@@ -11,19 +11,19 @@
 namespace qconform {
 namespace {
 
-struct Part {
+struct DescribedPart {
   QC_DESCRIBED(.name = "part", .doc = "A part.");
   QC_FIELD(std::string, name, {}, "name", .min_length = 1);
   QC_FIELD(std::uint64_t, size, {1}, "size", .doc = "In bytes.", .minimum = 1);
 
-  bool operator==(const Part&) const = default;
+  bool operator==(const DescribedPart&) const = default;
 };
 
 struct Whole {
   static constexpr std::array<std::string_view, 2> kColours{"red", "green"};
 
   QC_DESCRIBED();
-  QC_FIELD(std::vector<Part>, parts, {}, "parts");
+  QC_FIELD(std::vector<DescribedPart>, parts, {}, "parts");
   QC_LINE(describe_derived(archive, "size", [&self] { return self.size(); }));
   QC_FIELD(std::string, colour, {"red"}, "colour", .names = Whole::kColours);
   QC_FIELD(std::string, note, {}, "note", .presence = Presence::omitted);
@@ -32,7 +32,7 @@ struct Whole {
 
   [[nodiscard]] std::uint64_t size() const {
     std::uint64_t sum = 0;
-    for (const Part& part : parts) sum += part.size;
+    for (const DescribedPart& part : parts) sum += part.size;
     return sum;
   }
 
@@ -63,18 +63,18 @@ RC_GTEST_PROP(Describe, GivesTheSameValueAgain, ()) {
 }
 
 TEST(Describe, ErrorsNameThePlace) {
-  struct Edit {
+  struct JsonEdit {
     const char* pointer;
     Json value;
     const char* error;
   };
-  for (const Edit& edit :
-       std::vector<Edit>{{"/parts/1/size", -1, "parts[1].size: expected an integer that is not negative, got -1"},
-                         {"/parts/1/odd", 1, "parts[1]: unknown key \"odd\"; known are name, size"},
-                         {"/parts/0", "a", "parts[0]: expected an object, got \"a\""},
-                         {"/size", 6U, "size: 6, but its parts are 5 together"},
-                         {"/seconds", -0.5, "seconds: expected seconds, not negative, got -0.5"},
-                         {"/number of jobs", 0, "number of jobs: expected a number from 1 to 2147483647, got 0"}}) {
+  for (const JsonEdit& edit :
+       std::vector<JsonEdit>{{"/parts/1/size", -1, "parts[1].size: expected an integer that is not negative, got -1"},
+                             {"/parts/1/odd", 1, "parts[1]: unknown key \"odd\"; known are name, size"},
+                             {"/parts/0", "a", "parts[0]: expected an object, got \"a\""},
+                             {"/size", 6U, "size: 6, but its parts are 5 together"},
+                             {"/seconds", -0.5, "seconds: expected seconds, not negative, got -0.5"},
+                             {"/number of jobs", 0, "number of jobs: expected a number from 1 to 2147483647, got 0"}}) {
     Json json = document();
     json[Json::json_pointer(edit.pointer)] = edit.value;
     EXPECT_EQ(error_of(json), edit.error);
@@ -108,9 +108,9 @@ TEST(Describe, TakesWhatMayBeLeftOutAndNothingElse) {
 }
 
 TEST(Describe, RefusesCborThatIsCutShortOrIsAnotherThing) {
-  const std::string bytes = to_cbor(Part{"a", 2});
+  const std::string bytes = to_cbor(DescribedPart{"a", 2});
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(from_cbor<Part>(std::string_view(bytes).substr(0, size), "part")) << size;
+    EXPECT_FALSE(from_cbor<DescribedPart>(std::string_view(bytes).substr(0, size), "part")) << size;
   }
   EXPECT_EQ(from_cbor<Whole>(bytes, "journal").error().text(), "journal: misses the key \"parts\"");
 }

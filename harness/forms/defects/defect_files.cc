@@ -150,7 +150,7 @@ std::span<const std::string> defect_files() {
 
 namespace {
 
-struct Learnt {
+struct LearntDefect {
   Expression expression;
   std::string id;
   std::string description;
@@ -168,8 +168,8 @@ class LearntModels {
     const auto [at, is_new] = by_name_.try_emplace({std::string(op_type), id}, nullptr);
     if (!is_new) return at->second->defect;
     std::string description = fmt::format("behaves as: {}; right is {} ({})", id, slot.reference, slot.describes);
-    Learnt& learnt =
-        all_.emplace_back(Learnt{expression, std::move(id), std::move(description), std::string(op_type), Defect{}});
+    LearntDefect& learnt = all_.emplace_back(
+        LearntDefect{expression, std::move(id), std::move(description), std::string(op_type), Defect{}});
     learnt.defect.id = learnt.id;
     learnt.defect.description = learnt.description;
     learnt.defect.operators = {learnt.operator_name};
@@ -182,8 +182,8 @@ class LearntModels {
 
  private:
   std::mutex mutex_;
-  std::deque<Learnt> all_;
-  std::map<std::pair<std::string, std::string>, Learnt*> by_name_;
+  std::deque<LearntDefect> all_;
+  std::map<std::pair<std::string, std::string>, LearntDefect*> by_name_;
 };
 
 Result<const Defect*> model_of_file(const ModelFile& file) {

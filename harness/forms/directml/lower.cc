@@ -43,9 +43,9 @@ std::vector<std::int64_t> attribute(const UINT* values) {
 }
 
 // A description that has been checked, over bindings that have been.
-class Lowering {
+class DirectmlLowering {
  public:
-  Lowering(const Operator& desc, const Bindings& bindings, UINT output_channels)
+  DirectmlLowering(const Operator& desc, const Bindings& bindings, UINT output_channels)
       : desc_(desc), bindings_(bindings), output_channels_(output_channels) {}
 
   [[nodiscard]] Case run() const {
@@ -143,7 +143,7 @@ Result<Case> lower(const Operator& desc, const Bindings& bindings) {
   const auto geometry = check(desc, contract);
   if (!geometry) return fail(contract.violation->field, contract.violation->message, contract.violation->rule);
   QCONFORM_TRY(check_bindings(desc, bindings));
-  return Lowering(desc, bindings, static_cast<UINT>(geometry->output_channels)).run();
+  return DirectmlLowering(desc, bindings, static_cast<UINT>(geometry->output_channels)).run();
 }
 
 Result<Case> lower(const Description& description) {

@@ -44,9 +44,9 @@ mpq_class element(const std::optional<BufferTensor>& tensor, UINT n, UINT c, UIN
 
 // DirectML's words: dequantize input and filter, convolve, add the bias, quantize. In rationals; a
 // tap in the padding adds nothing, the bias counts in units of both scales, ties go to even.
-class Definition {
+class DirectmlDefinition {
  public:
-  explicit Definition(const Description& description) : d_(description) {}
+  explicit DirectmlDefinition(const Description& description) : d_(description) {}
 
   std::int64_t output(UINT n, UINT m, UINT oh, UINT ow) const {
     const mpq_class value = (convolution(n, m, oh, ow) + dequantized_bias(m)) / parameter(TensorRole::output_scale, 0);
@@ -111,7 +111,7 @@ void expect_definition(const Description& description, std::set<std::int64_t>& s
   const Tensor y = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
   const std::vector<UINT>& sizes = description.tensors[index_of(TensorRole::output)]->sizes;
   ASSERT_EQ(y.shape, std::vector<std::int64_t>(sizes.begin(), sizes.end()));
-  const Definition definition(description);
+  const DirectmlDefinition definition(description);
   std::int64_t index = 0;
   for (UINT n = 0; n < sizes[0]; ++n) {
     for (UINT m = 0; m < sizes[1]; ++m) {
