@@ -36,9 +36,9 @@ void require(bool condition, const char* what, const ScaledElement& e) {
   std::abort();
 }
 
-class Reader {
+class InputReader {
  public:
-  Reader(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+  InputReader(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
 
   template <typename T>
   T take() {
@@ -58,7 +58,7 @@ class Reader {
 constexpr std::int64_t kLargestSum = (std::int64_t{1} << 47) - 1;
 
 // A scale as Requantization demands it; most inputs are brought into the domain of the tiers.
-float take_scale(Reader& reader, bool within_domain) {
+float take_scale(InputReader& reader, bool within_domain) {
   const auto bits = reader.take<std::uint32_t>();
   float scale = 0;
   std::memcpy(&scale, &bits, sizeof scale);
@@ -69,7 +69,7 @@ float take_scale(Reader& reader, bool within_domain) {
   return std::ldexp(mantissa == 0 ? 0.5F : mantissa, exponent % 30);
 }
 
-ScaledElement take_element(Reader& reader) {
+ScaledElement take_element(InputReader& reader) {
   ScaledElement e{};
   const auto flags = reader.take<std::uint8_t>();
   const auto bits = static_cast<int>(reader.take<std::uint8_t>() % 48);
@@ -191,7 +191,7 @@ void check_tie(const ScaledElement& e, const AdmissibleSet& exact) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Reader reader(data, size);
+  InputReader reader(data, size);
   const ScaledElement e = take_element(reader);
   const AdmissibleSet exact = exact_set(e.sum.accumulator, e.parameters);
   const AdmissibleSet float32 = float_set(e.sum.accumulator, e.parameters);

@@ -239,7 +239,7 @@ class GraphWalk::Taking {
     const Expected expected = expect(explained.smallest ? *explained.smallest : case_, policy_);
     const auto what = backend::parse_specification(rng_.pick({"onnxruntime", "onednn", "xnnpack", "plugin:a.so"}));
     require(what.has_value(), "a specification is not read");
-    const report::Attempt attempt{"onnxruntime", explained.verdict};
+    const report::FurtherAttempt attempt{"onnxruntime", explained.verdict};
     const report::Issue issue{explained, expected, info, environment(), issue::program_for(expected, *what, info),
                               {attempt}, {attempt}};
     require(!report::issue_page(issue).empty(), "no page for the maintainers");
@@ -314,7 +314,19 @@ std::string GraphWalk::report(std::vector<Case> cases, std::uint64_t seed) {
 
 namespace {
 
-enum class Way : std::uint8_t { element, values, special, type, shape, fewer, more, none, refusal, rejection, any };
+enum class AnswerFault : std::uint8_t {
+  element,
+  values,
+  special,
+  type,
+  shape,
+  fewer,
+  more,
+  none,
+  refusal,
+  rejection,
+  any
+};
 
 ElementType any_known_type(Rng& rng) {
   for (;;) {
@@ -357,12 +369,12 @@ std::vector<std::int64_t> other_shape(std::vector<std::int64_t> shape, Rng& rng)
   return shape;
 }
 
-void spoil(Tensor& tensor, Way way, Rng& rng) {
+void spoil(Tensor& tensor, AnswerFault way, Rng& rng) {
   switch (way) {
-    case Way::values: rng.fill(tensor.bytes); break;
-    case Way::special: make_special(tensor, rng); break;
-    case Way::type: tensor = random_bits(rng, any_known_type(rng), tensor.shape); break;
-    case Way::shape: tensor = random_bits(rng, tensor.type, other_shape(tensor.shape, rng)); break;
+    case AnswerFault::values: rng.fill(tensor.bytes); break;
+    case AnswerFault::special: make_special(tensor, rng); break;
+    case AnswerFault::type: tensor = random_bits(rng, any_known_type(rng), tensor.shape); break;
+    case AnswerFault::shape: tensor = random_bits(rng, tensor.type, other_shape(tensor.shape, rng)); break;
     default:
       if (!tensor.bytes.empty()) {
         tensor.bytes[rng.below(static_cast<std::uint32_t>(tensor.bytes.size()))] ^= std::byte{1};
@@ -383,31 +395,33 @@ class WrongBackend final : public Backend {
  public:
   WrongBackend(std::uint64_t seed, std::string name) : seed_(seed), info_{std::move(name), "0", "test"} {
     Rng rng(seed_);
-    way_ = static_cast<Way>(rng.below(static_cast<std::uint32_t>(Way::any) + 1));
+    way_ = static_cast<AnswerFault>(rng.below(static_cast<std::uint32_t>(AnswerFault::any) + 1));
     changes_ = rng.chance(1, 16);
   }
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     Rng rng(seed_ + (changes_ ? ++runs_ : 0), digest_of(test_case));
-    const Way way = way_ == Way::any ? static_cast<Way>(rng.below(static_cast<std::uint32_t>(Way::any))) : way_;
-    if (way == Way::refusal) return outcome::Unsupported{rng.chance(1, 2) ? "" : "not here"};
-    if (way == Way::rejection) return outcome::Rejected{"it seems wrong"};
+    const AnswerFault way = way_ == AnswerFault::any
+                                ? static_cast<AnswerFault>(rng.below(static_cast<std::uint32_t>(AnswerFault::any)))
+                                : way_;
+    if (way == AnswerFault::refusal) return outcome::Unsupported{rng.chance(1, 2) ? "" : "not here"};
+    if (way == AnswerFault::rejection) return outcome::Rejected{"it seems wrong"};
     std::vector<Tensor> outputs = right_outputs(test_case, rng);
     const std::size_t chosen = rng.below(static_cast<std::uint32_t>(outputs.size() + 1));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (chosen == outputs.size() || chosen == i) spoil(outputs[i], way, rng);
     }
-    if (way == Way::fewer && !outputs.empty()) outputs.pop_back();
-    if (way == Way::more) outputs.push_back(Tensor::zeros(any_known_type(rng), {2}));
-    if (way == Way::none) outputs.clear();
+    if (way == AnswerFault::fewer && !outputs.empty()) outputs.pop_back();
+    if (way == AnswerFault::more) outputs.push_back(Tensor::zeros(any_known_type(rng), {2}));
+    if (way == AnswerFault::none) outputs.clear();
     return std::make_unique<Answered>(std::move(outputs));
   }
 
  private:
   std::uint64_t seed_;
   BackendInfo info_;
-  Way way_ = Way::any;
+  AnswerFault way_ = AnswerFault::any;
   bool changes_ = false;
   std::uint64_t runs_ = 0;
 };

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kLeastNote = 10;
 
 // Findings on one file. The fields of errors begin with the vector's id.
-struct Findings {
+struct FileFindings {
   std::string normal;           // the file in its normal form, with what was absent
   std::vector<Error> absent;    // members that only `normal` has: what the semantics say of the vector
   std::vector<Error> problems;  // mistakes that a person has to put right
@@ -63,7 +63,7 @@ class Examiner {
  public:
   // `answer` is the member that holds a vector's recorded output; `defective` a backend whose wrong answers are to be
   // recorded, or null.
-  Examiner(const std::set<std::string>& rules, std::string answer, Backend* defective, Findings& findings)
+  Examiner(const std::set<std::string>& rules, std::string answer, Backend* defective, FileFindings& findings)
       : rules_(rules), answer_(std::move(answer)), defective_(defective), findings_(findings) {}
 
   void vector(Case& vector) {
@@ -166,7 +166,7 @@ class Examiner {
   const std::set<std::string>& rules_;
   std::string answer_;
   Backend* defective_;
-  Findings& findings_;
+  FileFindings& findings_;
   std::set<std::string> ids_;
   std::size_t position_ = 0;
   std::string name_;  // the name of the vector under examination
@@ -202,7 +202,7 @@ Result<void> examine_description(const directml::Description& description, Exami
   return {};
 }
 
-Result<void> examine_descriptions(std::string_view text, Examiner& examiner, Findings& findings) {
+Result<void> examine_descriptions(std::string_view text, Examiner& examiner, FileFindings& findings) {
   QCONFORM_ASSIGN(const auto file, directml::read_description_file_json(text));
   QCONFORM_ASSIGN(auto document, parse_json(text));
   if (!document.contains("format")) return fail("format", "expected \"qconform-directml\", got nothing");
@@ -222,9 +222,9 @@ Result<void> examine_descriptions(std::string_view text, Examiner& examiner, Fin
 }
 
 // An error: the text is no such file.
-Result<Findings> examine(std::string_view text, bool is_descriptions, const std::set<std::string>& rules,
-                         Backend* defective) {
-  Findings findings;
+Result<FileFindings> examine(std::string_view text, bool is_descriptions, const std::set<std::string>& rules,
+                             Backend* defective) {
+  FileFindings findings;
   Examiner examiner(rules, is_descriptions ? "OutputTensor.data" : "recorded_output", defective, findings);
   if (is_descriptions) {
     QCONFORM_TRY(examine_descriptions(text, examiner, findings));

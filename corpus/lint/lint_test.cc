@@ -41,13 +41,13 @@ Linted lint_text(const std::string& file, const std::string& text, bool write = 
 }
 
 // A committed file with one member of a vector changed, or left out where `value` is empty.
-struct Change {
+struct VectorChange {
   const char* file;
   const char* vector;
   const char* member;  // a JSON pointer
   std::string value;
 };
-std::string text_of(const Change& change) {
+std::string text_of(const VectorChange& change) {
   Json document = parse_json(committed(change.file)).value();
   for (Json& vector : document["cases"]) {
     if (vector["id"] != change.vector) continue;
@@ -70,7 +70,7 @@ constexpr const char* kDmlRefusal = "dml_quantized_linear_convolution/refusals.d
 constexpr const char* kTensor = R"({"type": "int8", "shape": [1], "data": [1]})";
 
 struct Mistake {
-  Change change;
+  VectorChange change;
   const char* said;
 };
 
@@ -131,7 +131,7 @@ TEST(CorpusLint, FindsTagsWithoutTheirMeaning) {
   for (const TagClaim& claim : tag_claims()) {
     if (claim.corner_cases.empty() && claim.holds == nullptr) continue;
     const std::string tag = "\"" + std::string(claim.tag) + "\"";
-    const Change change{"qlinear_conv/bias.json", "bias-in-units-of-the-product", "/tags", "[" + tag + "]"};
+    const VectorChange change{"qlinear_conv/bias.json", "bias-in-units-of-the-product", "/tags", "[" + tag + "]"};
     EXPECT_THAT(lint_text(change.file, text_of(change)).said,
                 StartsWith(std::string(change.vector) + ": tags: " + tag));
   }

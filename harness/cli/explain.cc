@@ -48,7 +48,7 @@ constexpr double kShrinkingSeconds = 2;
 
 // The case on the same library by another name, where that can be opened.
 void attempt(const Expected& expected, const std::string& name, const backend::SandboxPolicy& sandbox,
-             std::vector<report::Attempt>& attempts) {
+             std::vector<report::FurtherAttempt>& attempts) {
   auto backend = backend::select(name, arithmetic_of(expected.policy.profile), sandbox);
   if (!backend) return;
   GuardedOutput output;

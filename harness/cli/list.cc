@@ -25,22 +25,22 @@
 namespace qconform::cli {
 namespace {
 
-struct Row {
+struct ListRow {
   std::string name;
   std::string state;  ///< "available", "not on this CPU", "not here", or empty
   std::string description;
   backend::Accepted accepted = {};  ///< settings that may stand behind a backend's @
 };
 
-std::vector<Row> kernel_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> kernel_rows() {
+  std::vector<ListRow> rows;
   for (const reference::KernelSet& set : reference::kernel_sets()) {
     rows.push_back({set.name, set.available() ? "available" : "not on this CPU", set.description});
   }
   return rows;
 }
 
-Row row_of(const backend::Library& library) {
+ListRow row_of(const backend::Library& library) {
   const backend::LibraryState state = library.state();
   const bool here = state.absent.empty();
   std::string description = here ? fmt::format("{}: {}", state.version, library.description) : state.absent;
@@ -53,17 +53,17 @@ Row row_of(const backend::Library& library) {
 }
 
 // Libraries that run as programs of their own are judged where they are named only.
-std::vector<Row> library_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> library_rows() {
+  std::vector<ListRow> rows;
   for (const backend::Library& library : backend::offered_libraries()) {
     if (library.start == nullptr) rows.push_back(row_of(library));
   }
   return rows;
 }
 
-std::vector<Row> backend_rows() {
-  std::vector<Row> rows = kernel_rows();
-  for (Row& row : rows) row.accepted = backend::accepted_arithmetics();
+std::vector<ListRow> backend_rows() {
+  std::vector<ListRow> rows = kernel_rows();
+  for (ListRow& row : rows) row.accepted = backend::accepted_arithmetics();
   rows.push_back({std::string(backend::kInterpreter), "available",
                   "graphs of several nodes, computed as they are written", backend::accepted_by_interpreter()});
   rows.push_back({std::string(backend::kFused), "available", "the same, with quantized units on a kernel set",
@@ -83,8 +83,8 @@ std::vector<Row> backend_rows() {
 }
 
 // Backends that are named, opened: what they say of themselves.
-Result<std::vector<Row>> opened_rows(const std::vector<std::string>& names) {
-  std::vector<Row> rows;
+Result<std::vector<ListRow>> opened_rows(const std::vector<std::string>& names) {
+  std::vector<ListRow> rows;
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(const auto opened, backend::select(name, RoundingProfile::correctly_rounded));
     const BackendInfo& info = opened->info();
@@ -97,21 +97,21 @@ Result<std::vector<Row>> opened_rows(const std::vector<std::string>& names) {
   return rows;
 }
 
-std::vector<Row> suite_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> suite_rows() {
+  std::vector<ListRow> rows;
   for (const SuiteInfo& suite : suites()) rows.push_back({std::string(suite.name), "", std::string(suite.description)});
   return rows;
 }
 
-std::vector<Row> profile_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> profile_rows() {
+  std::vector<ListRow> rows;
   for (const ProfileInfo& info : profiles())
     rows.push_back({std::string(info.name), "", std::string(info.description)});
   return rows;
 }
 
-std::vector<Row> variant_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> variant_rows() {
+  std::vector<ListRow> rows;
   for (const diagnose::Choice& choice : diagnose::choices()) {
     for (const diagnose::Variant& variant : choice.variants) {
       const std::string model = variant.defect.empty() ? "" : fmt::format(" (defect model {})", variant.defect);
@@ -121,8 +121,8 @@ std::vector<Row> variant_rows() {
   return rows;
 }
 
-std::vector<Row> operator_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> operator_rows() {
+  std::vector<ListRow> rows;
   for (const Operator& known : operators()) {
     rows.push_back({std::string(known.name), "",
                     fmt::format("versions {}; later opsets up to {} take the last one as it is",
@@ -207,16 +207,16 @@ void print_defects_json() {
   write_document_text(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-std::vector<Row> relation_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> relation_rows() {
+  std::vector<ListRow> rows;
   for (const relations::Relation& relation : relations::relations()) {
     rows.push_back({std::string(relation.id), "", fmt::format("{} ({})", relation.statement, relation.operators)});
   }
   return rows;
 }
 
-std::vector<Row> rule_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> rule_rows() {
+  std::vector<ListRow> rows;
   for (const report::RuleStatement& rule : report::rules()) {
     rows.push_back({std::string(rule.id), "", std::string(rule.statement)});
   }
@@ -279,17 +279,17 @@ std::string painted_state(const std::string& state, const report::Painter& paint
   return state == "available" ? paint.good(text) : paint.aside(text);
 }
 
-void print_rows(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
+void print_rows(const std::vector<ListRow>& rows) {
+  for (const ListRow& row : rows) {
     const std::string accepted = row.accepted.text();
     say("{:<25} {}{}{}{}\n", shown(row.name), painted_state(row.state, painter()), shown(row.description),
         accepted.empty() ? "" : "; ", accepted);
   }
 }
 
-void print_json(const std::vector<Row>& rows) {
+void print_json(const std::vector<ListRow>& rows) {
   auto list = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
+  for (const ListRow& row : rows) {
     nlohmann::ordered_json entry{{"name", row.name}, {"description", row.description}};
     if (!row.state.empty()) entry["available"] = row.state == "available";
     if (!row.accepted.words.empty()) entry["words"] = row.accepted.words;
@@ -305,7 +305,7 @@ struct ListedBackends {
 };
 
 Result<int> list_backends(const ListedBackends& options) {
-  std::vector<Row> rows;
+  std::vector<ListRow> rows;
   if (options.names.empty()) {
     rows = backend_rows();
   } else {
@@ -359,12 +359,12 @@ void add_topic(CLI::App& list, const char* name, const char* description, Action
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  struct Topic {
+  struct ListTopic {
     const char* name;
     const char* description;
-    std::vector<Row> (*rows)();
+    std::vector<ListRow> (*rows)();
   };
-  static constexpr Topic kTopics[] = {
+  static constexpr ListTopic kTopics[] = {
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
       {"libraries", "Libraries that have an adapter, and whether they are here", library_rows},
       {"suites", "Suites of cases", suite_rows},
@@ -381,7 +381,7 @@ void add_list(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   add_backends(*command, action);
-  for (const Topic& topic : kTopics) {
+  for (const ListTopic& topic : kTopics) {
     add_topic(*command, topic.name, topic.description, action,
               [rows = topic.rows](bool json) { json ? print_json(rows()) : print_rows(rows()); });
   }

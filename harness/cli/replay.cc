@@ -164,7 +164,7 @@ struct BisectOptions {
   bool json = false;
 };
 
-struct Asked {
+struct BackendAnswer {
   std::string backend;
   std::string version;
   Verdict verdict;
@@ -178,7 +178,7 @@ bool tells(const Verdict& verdict, Expectation expectation) {
          (verdict.kind == VerdictKind::refused && expectation == Expectation::invalid);
 }
 
-Result<std::vector<Asked>> ask_all(const BisectOptions& options) {
+Result<std::vector<BackendAnswer>> ask_all(const BisectOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
@@ -191,7 +191,7 @@ Result<std::vector<Asked>> ask_all(const BisectOptions& options) {
   }
   Expected expected = expect(test_case, policy);
   assess(test_case, expected);
-  std::vector<Asked> answers;
+  std::vector<BackendAnswer> answers;
   ProgressLine line;
   for (const std::string& name : names) {
     line.update([&] {
@@ -209,15 +209,15 @@ Result<std::vector<Asked>> ask_all(const BisectOptions& options) {
 }
 
 // From right to wrong or back, between two neighbours among the backends that tell.
-struct Change {
-  const Asked* before;
-  const Asked* after;
+struct VerdictChange {
+  const BackendAnswer* before;
+  const BackendAnswer* after;
 };
 
-std::vector<Change> changes_in(const std::vector<Asked>& answers) {
-  std::vector<Change> changes;
-  const Asked* before = nullptr;
-  for (const Asked& answer : answers) {
+std::vector<VerdictChange> changes_in(const std::vector<BackendAnswer>& answers) {
+  std::vector<VerdictChange> changes;
+  const BackendAnswer* before = nullptr;
+  for (const BackendAnswer& answer : answers) {
     if (!answer.tells) continue;
     if (before != nullptr && before->is_wrong() != answer.is_wrong()) changes.push_back({before, &answer});
     before = &answer;
@@ -226,21 +226,22 @@ std::vector<Change> changes_in(const std::vector<Asked>& answers) {
 }
 
 // "wrong in all 16 that compute it", where nothing changes.
-std::string unchanged_text(const std::vector<Asked>& answers) {
-  const auto tells = std::count_if(answers.begin(), answers.end(), [](const Asked& a) { return a.tells; });
+std::string unchanged_text(const std::vector<BackendAnswer>& answers) {
+  const auto tells = std::count_if(answers.begin(), answers.end(), [](const BackendAnswer& a) { return a.tells; });
   if (tells == 0) return "no backend computes the case\n";
-  const bool is_wrong = std::any_of(answers.begin(), answers.end(), [](const Asked& a) { return a.is_wrong(); });
+  const bool is_wrong =
+      std::any_of(answers.begin(), answers.end(), [](const BackendAnswer& a) { return a.is_wrong(); });
   return fmt::format("{} in all {} that compute it\n", is_wrong ? "fails" : "right", tells);
 }
 
-std::string text_of(const std::vector<Asked>& answers, const report::Painter& paint) {
+std::string text_of(const std::vector<BackendAnswer>& answers, const report::Painter& paint) {
   std::size_t width = 0;
-  for (const Asked& answer : answers) width = std::max(width, backend::short_name(answer.backend).size());
+  for (const BackendAnswer& answer : answers) width = std::max(width, backend::short_name(answer.backend).size());
   std::string text;
-  for (const Asked& answer : answers) {
+  for (const BackendAnswer& answer : answers) {
     text += fmt::format("{:<{}}  {}\n", backend::short_name(answer.backend), width, painted(answer.verdict, paint));
   }
-  const std::vector<Change> changes = changes_in(answers);
+  const std::vector<VerdictChange> changes = changes_in(answers);
   if (changes.empty()) return text + unchanged_text(answers);
   for (const auto& [before, after] : changes) {
     text += after->is_wrong() ? fmt::format("{} in {}; {} is right\n", paint.bad("broken"),
@@ -251,10 +252,10 @@ std::string text_of(const std::vector<Asked>& answers, const report::Painter& pa
   return text;
 }
 
-std::string json_of(const std::vector<Asked>& answers) {
+std::string json_of(const std::vector<BackendAnswer>& answers) {
   nlohmann::ordered_json json{{"backends", nlohmann::ordered_json::array()},
                               {"changes", nlohmann::ordered_json::array()}};
-  for (const Asked& answer : answers) {
+  for (const BackendAnswer& answer : answers) {
     json["backends"].push_back({{"backend", answer.backend},
                                 {"version", answer.version},
                                 {"verdict", name_of(answer.verdict.kind)},
@@ -274,7 +275,7 @@ Result<int> bisect(const BisectOptions& options) {
   } else {
     say("{}", text_of(answers, painter()));
   }
-  const auto newest = std::find_if(answers.rbegin(), answers.rend(), [](const Asked& a) { return a.tells; });
+  const auto newest = std::find_if(answers.rbegin(), answers.rend(), [](const BackendAnswer& a) { return a.tells; });
   return newest != answers.rend() && !newest->is_wrong() ? kConforms : kDoesNotConform;
 }
 

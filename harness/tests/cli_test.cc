@@ -37,19 +37,19 @@ TEST(Run, ExitsZeroWhenEverythingConforms) {
 // A kernel that is right in other terms than the default profile's is told so before anything else, and how to judge by
 // them.
 TEST(Run, TellsInWhichArithmeticAllWrongValuesAreRight) {
-  struct Terms {
+  struct JudgingTerms {
     const char* defect;
     const char* judged_by;
     const char* text;
     const char* profile;
   };
-  constexpr Terms kTerms[] = {
+  constexpr JudgingTerms kTerms[] = {
       {"double-round", "conformance", "conforms in fixed point, Q31; not correctly rounded; ", "tflite"},
       {"q31-single-round", "conformance", "conforms in fixed point, Q31; not correctly rounded; ",
        "tflite-single-rounding"},
       {"scale-associate-right", "correctly-rounded", "conforms in float32, F_5; not correctly rounded; ",
        "conformance"}};
-  for (const Terms& terms : kTerms) {
+  for (const JudgingTerms& terms : kTerms) {
     const TemporaryFolder folder;
     const std::string command = std::string("run --no-explain --no-shrink --suite corpus --backend defect:") +
                                 terms.defect + " --out " + folder.path().string() + " --profile ";
@@ -187,16 +187,16 @@ TEST(DefectModels, AreListedAndRunAsBackends) {
   EXPECT_THAT(qconform("list defects --json").output, HasSubstr("\"id\": \"half-away\""));
 }
 
-struct Planted {
+struct PlantedKernel {
   const char* kernel;
   const char* says;
 };
 
-void PrintTo(const Planted& planted, std::ostream* out) {
+void PrintTo(const PlantedKernel& planted, std::ostream* out) {
   *out << planted.kernel;
 }
 
-class PlantedDefect : public ::testing::TestWithParam<Planted> {};
+class PlantedDefect : public ::testing::TestWithParam<PlantedKernel> {};
 
 TEST_P(PlantedDefect, IsCaughtAndTheRunExitsOne) {
   const TemporaryFolder folder;
@@ -217,9 +217,10 @@ TEST_P(PlantedDefect, IsCaughtAndTheRunExitsOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, PlantedDefect,
-                         ::testing::Values(Planted{"pad-raw-zero", "wrong"}, Planted{"pair-sat-i16", "wrong"},
-                                           Planted{"past-end", "wrote 1 byte past the output"},
-                                           Planted{"before-start", "wrote 1 byte before the output"}));
+                         ::testing::Values(PlantedKernel{"pad-raw-zero", "wrong"},
+                                           PlantedKernel{"pair-sat-i16", "wrong"},
+                                           PlantedKernel{"past-end", "wrote 1 byte past the output"},
+                                           PlantedKernel{"before-start", "wrote 1 byte before the output"}));
 
 // A finding comes in every form, all of the same small case, and keeps the case that it came from.
 TEST(Findings, AreShrunkAndWrittenInEveryForm) {

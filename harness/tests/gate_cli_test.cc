@@ -107,24 +107,24 @@ TEST_F(Gate, PassesAnUnchangedKernelOnOtherCases) {
   EXPECT_EQ(run(good(), run_of("defect:half-away", kCases, 2)).exit_code, 1);
 }
 
-class PlantedDefect : public Gate, public ::testing::WithParamInterface<const char*> {};
+class GatedDefect : public Gate, public ::testing::WithParamInterface<const char*> {};
 
-TEST_P(PlantedDefect, FailsAndIsNamed) {
+TEST_P(GatedDefect, FailsAndIsNamed) {
   const auto result = run(good(), run_of(std::string("defect:") + GetParam()));
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("gate fails"), HasSubstr("worse  new-finding   mine"), HasSubstr(GetParam())));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PlantedDefect,
+INSTANTIATE_TEST_SUITE_P(All, GatedDefect,
                          ::testing::Values("half-away", "pad-raw-zero", "pair-sat-i16", "kernel-flipped"));
 
-struct Misbehaviour {
+struct PluginMisbehaviour {
   const char* plugin;
   const char* verdict;
 };
 
-class PlantedMisbehaviour : public Gate, public ::testing::WithParamInterface<Misbehaviour> {};
+class PlantedMisbehaviour : public Gate, public ::testing::WithParamInterface<PluginMisbehaviour> {};
 
 TEST_P(PlantedMisbehaviour, FailsAndIsNamed) {
   const auto result = run(rows_of("scalar"), rows_of(GetParam().plugin));
@@ -134,9 +134,10 @@ TEST_P(PlantedMisbehaviour, FailsAndIsNamed) {
 
 #ifndef QCONFORM_EMULATED
 INSTANTIATE_TEST_SUITE_P(All, PlantedMisbehaviour,
-                         ::testing::Values(Misbehaviour{"segfaults", "crashed"}, Misbehaviour{"loops", "timed-out"},
-                                           Misbehaviour{"writes_before", "out-of-bounds"},
-                                           Misbehaviour{"random_answers", "nondeterministic"}),
+                         ::testing::Values(PluginMisbehaviour{"segfaults", "crashed"},
+                                           PluginMisbehaviour{"loops", "timed-out"},
+                                           PluginMisbehaviour{"writes_before", "out-of-bounds"},
+                                           PluginMisbehaviour{"random_answers", "nondeterministic"}),
                          [](const auto& tested) { return std::string(tested.param.plugin); });
 #else
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PlantedMisbehaviour);

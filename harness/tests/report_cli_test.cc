@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class ReportForms : public ::testing::Test {
+class FormsOfReports : public ::testing::Test {
  protected:
   [[nodiscard]] std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
   [[nodiscard]] std::string text(const std::string& name) const {
@@ -43,18 +43,18 @@ class ReportForms : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(ReportForms, AreWrittenByRun) {
+TEST_F(FormsOfReports, AreWrittenByRun) {
   expect_forms_of("run --suite random --cases 60 --seed 7 --backend pad-raw-zero");
 }
 
-TEST_F(ReportForms, AreWrittenByFuzzAndMerge) {
+TEST_F(FormsOfReports, AreWrittenByFuzzAndMerge) {
   expect_forms_of("fuzz --cases 600 --seed 7 --backend pad-raw-zero");
   const auto merged = planted("report merge " + at("run") + " -o " + at("merged") + " --markdown " + at("merged.md"));
   EXPECT_EQ(merged.exit_code, 1) << merged.output;
   EXPECT_THAT(text("merged.md"), HasSubstr("pad-raw-zero"));
 }
 
-TEST_F(ReportForms, APageIsWrittenOrRefusedBeforeAnythingRuns) {
+TEST_F(FormsOfReports, APageIsWrittenOrRefusedBeforeAnythingRuns) {
   const auto ran =
       qconform("run --suite random --cases 5 --backend scalar --out " + at("run") + " --html " + at("a.html"));
   EXPECT_EQ(ran.exit_code, exists("a.html") ? 0 : 2) << ran.output;
@@ -66,14 +66,14 @@ TEST_F(ReportForms, APageIsWrittenOrRefusedBeforeAnythingRuns) {
   EXPECT_FALSE(exists("run"));
 }
 
-TEST_F(ReportForms, AFileThatCannotBeWrittenIsNamed) {
+TEST_F(FormsOfReports, AFileThatCannotBeWrittenIsNamed) {
   const std::string run = "run --suite random --cases 1 --backend scalar --out " + at("run");
   const auto result = qconform(run + " --junit /dev/null/x.xml");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("--junit"));
 }
 
-TEST_F(ReportForms, HtmlIsWrittenOrSaysWhatIsMissing) {
+TEST_F(FormsOfReports, HtmlIsWrittenOrSaysWhatIsMissing) {
   ASSERT_EQ(qconform("run --suite random --cases 20 --backend scalar --out " + at("run")).exit_code, 0);
   const auto html = qconform("report html " + at("run/report.json") + " -o " + at("page.html"));
   EXPECT_EQ(html.exit_code, exists("page.html") ? 0 : 2);
@@ -93,7 +93,7 @@ TEST_F(ReportForms, HtmlIsWrittenOrSaysWhatIsMissing) {
   EXPECT_EQ(qconform("report html " + at("none.json") + " -o " + at("x")).exit_code, 2);
 }
 
-TEST_F(ReportForms, ThePageObeysTheLimitsOfReports) {
+TEST_F(FormsOfReports, ThePageObeysTheLimitsOfReports) {
   ASSERT_EQ(qconform("run --suite random --cases 5 --backend scalar --out " + at("run")).exit_code, 0);
   if (!exists("run/report.html")) GTEST_SKIP() << "this qconform has no page";
   std::ofstream many(at("many.json"));
@@ -108,7 +108,7 @@ TEST_F(ReportForms, ThePageObeysTheLimitsOfReports) {
   }
 }
 
-TEST_F(ReportForms, ThePageComparesWithABaseline) {
+TEST_F(FormsOfReports, ThePageComparesWithABaseline) {
   ASSERT_EQ(qconform("run --suite random --cases 20 --backend scalar --out " + at("run")).exit_code, 0);
   if (!exists("run/report.html")) GTEST_SKIP() << "this qconform has no page";
   const std::string report = at("run/report.json");

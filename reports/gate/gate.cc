@@ -231,7 +231,7 @@ std::string to_markdown(const GateResult& comparison, std::size_t limit) {
 }
 
 std::string to_junit(const GateResult& comparison) {
-  using report::junit::Result;
+  using report::junit::TestResult;
   report::junit::TestSuite suite;
   suite.name = "gate";
   suite.properties = {{"baseline", comparison.baseline.file}, {"report", comparison.current.file}};
@@ -240,9 +240,9 @@ std::string to_junit(const GateResult& comparison) {
     const std::string name = fmt::format("{}{}{}", change.what, subject(change).empty() ? "" : " ", subject(change));
     std::string unique = name;
     for (int number = 2; !names.insert(unique).second; ++number) unique = fmt::format("{} #{}", name, number);
-    report::junit::TestCase test{"qconform.gate", unique, Result::passed, "", "", change.text};
+    report::junit::TestCase test{"qconform.gate", unique, TestResult::passed, "", "", change.text};
     if (change.effect == Effect::worse || change.effect == Effect::waived) {
-      test.result = change.effect == Effect::worse ? Result::failed : Result::skipped;
+      test.result = change.effect == Effect::worse ? TestResult::failed : TestResult::skipped;
       test.type = change.what;
       test.message = change.text;
       test.text.clear();
@@ -251,7 +251,7 @@ std::string to_junit(const GateResult& comparison) {
     }
     suite.cases.push_back(std::move(test));
   }
-  if (suite.cases.empty()) suite.cases.push_back({"qconform.gate", "unchanged", Result::passed, "", "", ""});
+  if (suite.cases.empty()) suite.cases.push_back({"qconform.gate", "unchanged", TestResult::passed, "", "", ""});
   return report::junit::document("qconform gate", {suite});
 }
 

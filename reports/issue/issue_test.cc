@@ -201,14 +201,14 @@ TEST(Rules, OfEveryDefectAreStated) {
 
 namespace fs = std::filesystem;
 
-struct Sample {
+struct IssueSample {
   std::string backend;
   std::string file;  // path in the corpus
   std::vector<std::string> ids;
   std::size_t failing;  // how many of these fail, on every processor that has the backend
 };
 
-std::vector<Case> cases_of(const Sample& sample) {
+std::vector<Case> cases_of(const IssueSample& sample) {
   const fs::path file = fs::path(QCONFORM_SOURCE_DIRECTORY) / "corpus" / sample.file;
   auto sources = open_suite(file.string(), {});
   std::vector<Case> cases;
@@ -251,7 +251,7 @@ std::string here(std::string build, const fs::path& folder) {
   return "cd " + folder.string() + " && " + build;
 }
 
-class IssuePrograms : public ::testing::TestWithParam<Sample> {};
+class IssuePrograms : public ::testing::TestWithParam<IssueSample> {};
 
 TEST_P(IssuePrograms, EndAsTheFindingSays) {
   backend::offer_libraries(libraries::libraries());
@@ -288,26 +288,28 @@ TEST_P(IssuePrograms, EndAsTheFindingSays) {
 INSTANTIATE_TEST_SUITE_P(
     Samples, IssuePrograms,
     ::testing::Values(
-        Sample{
+        IssueSample{
             "onnxruntime",
             "regressions/backends/onnxruntime.json",
             {"no-elements-in-blocks-smallest", "float16-infinite-smallest", "int2-bounds-smallest",
              "float16-quotient-in-the-scales-type-smallest", "precision-bfloat16-smallest", "auto-pad-empty-smallest"},
             6},
-        Sample{"opencv",
-               "regressions/backends/opencv.json",
-               {"uint8-weight-zero-point", "same-lower", "tie-away-from-zero", "scales-of-an-axis", "group-of-zero"},
-               5},
-        Sample{"onednn",
-               "regressions/backends/onednn.json",
-               {"zero-point-before-rounding", "bias-in-float32", "last-weight-of-groups"},
-               2},
-        Sample{"onednn@avx2", "regressions/backends/onednn.json", {"int16-pair", "int8-weights-halved"}, 2},
-        Sample{"xnnpack", "quantize_linear/rounding.json", {"division-not-reciprocal-v13", "no-reciprocal-v13"}, 2},
-        Sample{"xnnpack", "qlinear_conv/tails.json", {"nine-taps-of-3-channels"}, 0},
-        Sample{"onednn", "qlinear_conv/padding.json", {"pads-equal-to-the-kernel"}, 0},
-        Sample{"opencv", "qlinear_conv/padding.json", {"pads-equal-to-the-kernel"}, 0},
-        Sample{"onnxruntime", "qlinear_conv/padding.json", {"four-different-pads"}, 0}),
+        IssueSample{
+            "opencv",
+            "regressions/backends/opencv.json",
+            {"uint8-weight-zero-point", "same-lower", "tie-away-from-zero", "scales-of-an-axis", "group-of-zero"},
+            5},
+        IssueSample{"onednn",
+                    "regressions/backends/onednn.json",
+                    {"zero-point-before-rounding", "bias-in-float32", "last-weight-of-groups"},
+                    2},
+        IssueSample{"onednn@avx2", "regressions/backends/onednn.json", {"int16-pair", "int8-weights-halved"}, 2},
+        IssueSample{
+            "xnnpack", "quantize_linear/rounding.json", {"division-not-reciprocal-v13", "no-reciprocal-v13"}, 2},
+        IssueSample{"xnnpack", "qlinear_conv/tails.json", {"nine-taps-of-3-channels"}, 0},
+        IssueSample{"onednn", "qlinear_conv/padding.json", {"pads-equal-to-the-kernel"}, 0},
+        IssueSample{"opencv", "qlinear_conv/padding.json", {"pads-equal-to-the-kernel"}, 0},
+        IssueSample{"onnxruntime", "qlinear_conv/padding.json", {"four-different-pads"}, 0}),
     [](const auto& sample) {
       std::string name = sample.param.backend + "_" + sample.param.ids.front();
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

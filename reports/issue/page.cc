@@ -149,9 +149,9 @@ std::string model(const Issue& issue) {
       }());
 }
 
-std::string attempt_rows(const std::vector<Attempt>& attempts) {
+std::string attempt_rows(const std::vector<FurtherAttempt>& attempts) {
   std::string rows;
-  for (const Attempt& attempt : attempts) {
+  for (const FurtherAttempt& attempt : attempts) {
     const auto& worst = attempt.verdict.worst;
     rows += fmt::format("| `{}` | {}{} |\n", attempt.backend, name_of(attempt.verdict.kind),
                         worst ? ", " + worst->got : "");
@@ -168,8 +168,8 @@ std::string since(const Issue& issue) {
   if (issue.releases.empty()) return "";
   std::string text =
       "## Releases\n\n| release | the smallest case |\n|---|---|\n" + attempt_rows(issue.releases) + "\n";
-  const Attempt* before = nullptr;
-  for (const Attempt& release : issue.releases) {
+  const FurtherAttempt* before = nullptr;
+  for (const FurtherAttempt& release : issue.releases) {
     if (before != nullptr && is_right(before->verdict) && is_failure(release.verdict.kind)) {
       text += fmt::format("Right in `{}`, and not in `{}`.\n\n", before->backend, release.backend);
     }
@@ -181,7 +181,7 @@ std::string since(const Issue& issue) {
 std::string avoided(const Issue& issue) {
   if (issue.settings.empty()) return "";
   std::vector<std::string> right;
-  for (const Attempt& setting : issue.settings) {
+  for (const FurtherAttempt& setting : issue.settings) {
     if (is_right(setting.verdict)) right.push_back('`' + setting.backend + '`');
   }
   return fmt::format("## What avoids it\n\n| setting | the smallest case |\n|---|---|\n{}\n{}\n",
@@ -211,14 +211,14 @@ std::vector<std::int64_t> digits_of(std::int64_t number, const std::vector<std::
 }
 
 // One product of a sum: "(200 - 128) * (3 - 0)"; empty for a tap in the padding.
-struct Product {
+struct ProductText {
   std::string text;
   std::int64_t value = 0;
 };
 
-class Sum {
+class SumText {
  public:
-  Sum(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w)
+  SumText(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w)
       : operands_(operands), g_(operands.geometry), x_(x), w_(w) {
     taps_ = {g_.group_input_channels()};
     for (const reference::SpatialAxis& axis : g_.axes) taps_.push_back(axis.kernel);
@@ -231,7 +231,7 @@ class Sum {
     std::int64_t others = 0;
     std::int64_t rest = 0;
     for (std::int64_t tap = 0; tap < g_.depth(); ++tap) {
-      const Product product = product_at(y, tap);
+      const ProductText product = product_at(y, tap);
       sum += product.value;
       if (product.text.empty()) {
         ++padded;
@@ -259,7 +259,7 @@ class Sum {
   }
 
  private:
-  [[nodiscard]] Product product_at(const std::vector<std::int64_t>& y, std::int64_t tap) const {
+  [[nodiscard]] ProductText product_at(const std::vector<std::int64_t>& y, std::int64_t tap) const {
     const std::vector<std::int64_t> digits = digits_of(tap, taps_);
     const std::int64_t channel = y[1] / g_.group_output_channels() * g_.group_input_channels() + digits[0];
     std::int64_t x_index = y[0] * g_.input_channels + channel;
@@ -331,13 +331,13 @@ std::vector<std::string> worked_out(const Expected& expected, std::int64_t index
   const std::vector<std::int64_t> y = digits_of(index, expected.output->shape);
   std::int64_t sum = 0;
   if (const auto* sums = conv_integer_of(lowered)) {
-    std::vector<std::string> steps = Sum(sums->operands, *test_case.input(0), *test_case.input(1)).steps(y, sum);
+    std::vector<std::string> steps = SumText(sums->operands, *test_case.input(0), *test_case.input(1)).steps(y, sum);
     const std::string stored = element_text(*expected.output, index);
     if (stored != fmt::format("{}", sum)) steps.push_back(fmt::format("wrapped to 32 bits: {}", stored));
     return steps;
   }
   if (const auto* conv = qlinear_conv_of(lowered)) {
-    std::vector<std::string> steps = Sum(conv->operands, *test_case.input(0), *test_case.input(3)).steps(y, sum);
+    std::vector<std::string> steps = SumText(conv->operands, *test_case.input(0), *test_case.input(3)).steps(y, sum);
     const reference::Requantization scales = conv->requantization(static_cast<std::size_t>(y[1]));
     const auto scale = [](float value) { return static_cast<double>(value); };  // all of its digits
     steps.push_back(fmt::format("times x_scale * w_scale / y_scale: {} * {} * {} / {} = {}", sum, scale(scales.x_scale),

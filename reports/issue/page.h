@@ -13,7 +13,7 @@
 namespace qconform::report {
 
 /// The smallest case on the same library in another release, or with another setting.
-struct Attempt {
+struct FurtherAttempt {
   std::string backend;  ///< "onnxruntime:1.14.0", "onednn@avx2"
   Verdict verdict;
 };
@@ -24,8 +24,8 @@ struct Issue {
   BackendInfo info;
   Environment environment;
   Result<issue::IssueProgram> program;
-  std::vector<Attempt> releases;  ///< those that are here, the oldest first
-  std::vector<Attempt> settings;
+  std::vector<FurtherAttempt> releases;  ///< those that are here, the oldest first
+  std::vector<FurtherAttempt> settings;
 };
 
 /// Versions and processor; the cause; what the operator's document says; the smallest case, worked out by hand, as a

@@ -66,12 +66,12 @@ inline constexpr std::size_t kReportKeys = std::size_t{1} << 14;
 
 namespace qconform::report::junit {
 
-enum class Result { passed, failed, error, skipped };
+enum class TestResult { passed, failed, error, skipped };
 
 struct TestCase {
   std::string classname;
   std::string name;
-  Result result = Result::passed;
+  TestResult result = TestResult::passed;
   std::string type;     ///< kind of a failure, in one word
   std::string message;  ///< one line
   std::string text;     ///< all that is known

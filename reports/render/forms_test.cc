@@ -117,18 +117,18 @@ TEST(ReadReport, MergesNamesThatAreNotUtf8) {
   EXPECT_EQ(to_json(*read), text);
 }
 
-struct Edit {
+struct ReportEdit {
   const char* pointer;
   const char* value;
   const char* error;
 };
 
 // The tests' names: not by addresses, which differ from build to build.
-void PrintTo(const Edit& edit, std::ostream* out) {
+void PrintTo(const ReportEdit& edit, std::ostream* out) {
   *out << edit.pointer << " = " << edit.value;
 }
 
-class ReadReportErrors : public ::testing::TestWithParam<Edit> {};
+class ReadReportErrors : public ::testing::TestWithParam<ReportEdit> {};
 
 TEST_P(ReadReportErrors, NamePathAndValue) {
   Json json = sample();
@@ -141,50 +141,58 @@ TEST_P(ReadReportErrors, NamePathAndValue) {
 INSTANTIATE_TEST_SUITE_P(
     All, ReadReportErrors,
     ::testing::Values(
-        Edit{"/format", "\"qconform-bench\"", "format: expected \"qconform-report\", got \"qconform-bench\""},
-        Edit{"/version", "2", "version: 2: written by a newer qconform; this one, "},
-        Edit{"/version", "0", "version: there is no version 0"},
-        Edit{"/conforms", "true", "conforms: true, but the backends' verdicts say false"},
-        Edit{"/seed", "-1", "seed: expected an integer that is not negative, got -1"},
-        Edit{"/novel", "1", "unknown key \"novel\""}, Edit{"/novel", "1", "(the report is of qconform 0.0.1, this is "},
-        Edit{"/suites/0/digest", "\"12\"", "suites[0].digest: expected 16 hexadecimal digits, got \"12\""},
-        Edit{"/corner_cases/0/id", "\"no-such\"", "corner_cases[0].id: no corner case \"no-such\""},
-        Edit{"/corner_cases/0/cases", "7", "corner_cases[0].cases: 7, but its parts are 1 together"},
-        Edit{"/corner_cases/0/by/0/operator", "\"DequantizeLinear\"", "corner_cases[0].by[0].operator: "},
-        Edit{"/backends/0/operators/QLinearConv/verdicts/odd", "1",
-             "backends[0].operators.QLinearConv.verdicts: no verdict \"odd\""},
-        Edit{"/backends/0/operators/QLinearConv/cases", "9",
-             "backends[0].operators.QLinearConv.cases: 9, but its parts are 3 together"},
-        Edit{"/backends/0/operators/QLinearConv/waived/wrong", "2",
-             "backends[0].operators.QLinearConv.waived: 2 wrong waived, of 1"},
-        Edit{"/backends/0/operators/QLinearConv/tiers/reached", "\"D\"", "tiers.reached: \"D\" is not the strictest"},
-        Edit{"/backends/0/conforms", "true", "backends[0].conforms: true, but the verdicts say false"},
-        Edit{"/backends/0/decides", "1", "backends[0].decides: expected true or false, got 1"},
-        Edit{"/findings/0/verdict", "\"fine\"", "findings[0].verdict: no verdict \"fine\""},
-        Edit{"/findings/0/shrinking/steps", "0", "findings[0].shrinking.original: expected where steps > 0"},
-        Edit{"/findings/0/picture/wrong", "[2]", "picture.wrong[0]: expected positions below 2, ascending, got 2"},
-        Edit{"/findings/0/picture/exact", "[\"6\"]", "picture: got has 2 values, another of its lists 1"},
-        Edit{"/findings/0/picture/parameter", "[0]", "picture.parameter: 1 positions for 2 elements"},
-        Edit{"/findings/0/picture/got/begin", "[2]", "picture.got: dimension 0: the box [2, +2) is not within 3"},
-        Edit{"/findings/0/picture/got/extent", "[1]", "picture.got.values: 2 values for 1 elements"},
-        Edit{"/findings/0/picture/got/shape", "[3, 1]", "picture.got: shape, begin and extent have 2, 1 and 1"},
-        Edit{"/results/backends/0/reasons/row", "[1]", "results.backends[0].reasons.row[0]: expected rows that are"},
-        Edit{"/results/backends/0/reasons/reason", "[]", "results.backends[0].reasons: its columns have different"},
-        Edit{"/results/backends/0/reasons/reason", "[1]", "results.backends[0].reasons.reason[0]: is not in the list"},
-        Edit{"/results/suite", "[0]", "results: its columns have different lengths"},
-        Edit{"/results/operator", "[0, 1, 0]", "results: row 1 has a suite or an operator that is not in their lists"},
-        Edit{"/results/backends", "[]", "results.backends: 0 backends, of the report's 1"},
-        Edit{"/results/backends/0/name", "\"other\"", "results.backends[0].name: expected \"mine\""},
-        Edit{"/results/backends/0/verdict", "[0, 7, 2]", "results.backends[0].verdict[1]: is not in the list"},
-        Edit{"/results/backends/0/tier", "[null, 99, null]",
-             "results.backends[0].tier[1]: is not in the list of tiers"},
-        Edit{"/results/backends/0/verdict", "[0, 0, 2]", "results.backends[0].failures.row: misses row 1"},
-        Edit{"/results/backends/0/verdict", "[1, 1, 2]", "results.backends[0].failures.row: has row 0"},
-        Edit{"/campaign/course/group_blocks", "3", "campaign.course.group_blocks: expected a power of two, got 3"},
-        Edit{"/campaign/course/groups/0/first", "2", "groups[0].first: expected multiples of group_blocks"},
-        Edit{"/campaign/course/corner_cases/0/id", "\"none\"",
-             "campaign.course.corner_cases[0].id: no corner case \"none\""},
-        Edit{"/seconds/total", "-0.5", "seconds.total: expected seconds, not negative, got -0.5"}));
+        ReportEdit{"/format", "\"qconform-bench\"", "format: expected \"qconform-report\", got \"qconform-bench\""},
+        ReportEdit{"/version", "2", "version: 2: written by a newer qconform; this one, "},
+        ReportEdit{"/version", "0", "version: there is no version 0"},
+        ReportEdit{"/conforms", "true", "conforms: true, but the backends' verdicts say false"},
+        ReportEdit{"/seed", "-1", "seed: expected an integer that is not negative, got -1"},
+        ReportEdit{"/novel", "1", "unknown key \"novel\""},
+        ReportEdit{"/novel", "1", "(the report is of qconform 0.0.1, this is "},
+        ReportEdit{"/suites/0/digest", "\"12\"", "suites[0].digest: expected 16 hexadecimal digits, got \"12\""},
+        ReportEdit{"/corner_cases/0/id", "\"no-such\"", "corner_cases[0].id: no corner case \"no-such\""},
+        ReportEdit{"/corner_cases/0/cases", "7", "corner_cases[0].cases: 7, but its parts are 1 together"},
+        ReportEdit{"/corner_cases/0/by/0/operator", "\"DequantizeLinear\"", "corner_cases[0].by[0].operator: "},
+        ReportEdit{"/backends/0/operators/QLinearConv/verdicts/odd", "1",
+                   "backends[0].operators.QLinearConv.verdicts: no verdict \"odd\""},
+        ReportEdit{"/backends/0/operators/QLinearConv/cases", "9",
+                   "backends[0].operators.QLinearConv.cases: 9, but its parts are 3 together"},
+        ReportEdit{"/backends/0/operators/QLinearConv/waived/wrong", "2",
+                   "backends[0].operators.QLinearConv.waived: 2 wrong waived, of 1"},
+        ReportEdit{"/backends/0/operators/QLinearConv/tiers/reached", "\"D\"",
+                   "tiers.reached: \"D\" is not the strictest"},
+        ReportEdit{"/backends/0/conforms", "true", "backends[0].conforms: true, but the verdicts say false"},
+        ReportEdit{"/backends/0/decides", "1", "backends[0].decides: expected true or false, got 1"},
+        ReportEdit{"/findings/0/verdict", "\"fine\"", "findings[0].verdict: no verdict \"fine\""},
+        ReportEdit{"/findings/0/shrinking/steps", "0", "findings[0].shrinking.original: expected where steps > 0"},
+        ReportEdit{"/findings/0/picture/wrong", "[2]",
+                   "picture.wrong[0]: expected positions below 2, ascending, got 2"},
+        ReportEdit{"/findings/0/picture/exact", "[\"6\"]", "picture: got has 2 values, another of its lists 1"},
+        ReportEdit{"/findings/0/picture/parameter", "[0]", "picture.parameter: 1 positions for 2 elements"},
+        ReportEdit{"/findings/0/picture/got/begin", "[2]", "picture.got: dimension 0: the box [2, +2) is not within 3"},
+        ReportEdit{"/findings/0/picture/got/extent", "[1]", "picture.got.values: 2 values for 1 elements"},
+        ReportEdit{"/findings/0/picture/got/shape", "[3, 1]", "picture.got: shape, begin and extent have 2, 1 and 1"},
+        ReportEdit{"/results/backends/0/reasons/row", "[1]",
+                   "results.backends[0].reasons.row[0]: expected rows that are"},
+        ReportEdit{"/results/backends/0/reasons/reason", "[]",
+                   "results.backends[0].reasons: its columns have different"},
+        ReportEdit{"/results/backends/0/reasons/reason", "[1]",
+                   "results.backends[0].reasons.reason[0]: is not in the list"},
+        ReportEdit{"/results/suite", "[0]", "results: its columns have different lengths"},
+        ReportEdit{"/results/operator", "[0, 1, 0]",
+                   "results: row 1 has a suite or an operator that is not in their lists"},
+        ReportEdit{"/results/backends", "[]", "results.backends: 0 backends, of the report's 1"},
+        ReportEdit{"/results/backends/0/name", "\"other\"", "results.backends[0].name: expected \"mine\""},
+        ReportEdit{"/results/backends/0/verdict", "[0, 7, 2]", "results.backends[0].verdict[1]: is not in the list"},
+        ReportEdit{"/results/backends/0/tier", "[null, 99, null]",
+                   "results.backends[0].tier[1]: is not in the list of tiers"},
+        ReportEdit{"/results/backends/0/verdict", "[0, 0, 2]", "results.backends[0].failures.row: misses row 1"},
+        ReportEdit{"/results/backends/0/verdict", "[1, 1, 2]", "results.backends[0].failures.row: has row 0"},
+        ReportEdit{"/campaign/course/group_blocks", "3",
+                   "campaign.course.group_blocks: expected a power of two, got 3"},
+        ReportEdit{"/campaign/course/groups/0/first", "2", "groups[0].first: expected multiples of group_blocks"},
+        ReportEdit{"/campaign/course/corner_cases/0/id", "\"none\"",
+                   "campaign.course.corner_cases[0].id: no corner case \"none\""},
+        ReportEdit{"/seconds/total", "-0.5", "seconds.total: expected seconds, not negative, got -0.5"}));
 
 TEST(ReadReport, NamesTheMemberThatIsMissing) {
   const std::string result = "/backends/0/operators/QLinearConv";
@@ -260,7 +268,7 @@ RC_GTEST_PROP(Junit, HasNoCharacterThatXmlForbids, ()) {
 }
 
 TEST(Junit, HasNoColours) {
-  const junit::TestCase red{"backend", "operator", junit::Result::failed, "wrong", "message", "\x1b[31mred\x1b[0m"};
+  const junit::TestCase red{"backend", "operator", junit::TestResult::failed, "wrong", "message", "\x1b[31mred\x1b[0m"};
   const std::string text = junit::document("run", {{"suite", "2026-11-30T12:00:00", 0, {}, {red}}});
   EXPECT_THAT(text, HasSubstr("red"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);

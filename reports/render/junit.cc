@@ -28,7 +28,7 @@ std::string class_of(const BackendResult& backend, const std::string& op_type) {
 TestCase test_of(const Finding& finding, const BackendResult& backend, std::set<std::string>& names) {
   TestCase test{class_of(backend, finding.op_type),
                 finding.signature,
-                junit::Result::failed,
+                junit::TestResult::failed,
                 is_lossy_by_design(finding) ? "lossy-by-design" : std::string(name_of(finding.kind)),
                 "",
                 ""};
@@ -38,13 +38,13 @@ TestCase test_of(const Finding& finding, const BackendResult& backend, std::set<
   }
   test.message = fmt::format("{} in {}{}", name_of(finding.kind), cases_text(finding), subject_of(finding));
   for (const Fact& fact : facts_of(finding)) test.text += fmt::format("{:<9} {}\n", fact.label, shown(fact.value));
-  if (is_error(finding.kind)) test.result = junit::Result::error;
+  if (is_error(finding.kind)) test.result = junit::TestResult::error;
   if (finding.waiver) {
-    test.result = junit::Result::skipped;
+    test.result = junit::TestResult::skipped;
     test.message =
         fmt::format("waived by {}: {} ({})", finding.waiver->id, finding.waiver->reason, finding.waiver->reference);
   } else if (!backend.decides) {
-    test.result = junit::Result::skipped;
+    test.result = junit::TestResult::skipped;
     test.message += "; the backend was not named and does not count";
   }
   return test;
@@ -62,46 +62,47 @@ std::string verdicts_text(const OperatorResult& result) {
 }
 
 TestCase verdicts_test(const BackendResult& backend, const std::string& op_type, const OperatorResult& result) {
-  TestCase test{class_of(backend, op_type), "verdicts", junit::Result::passed, "", "", verdicts_text(result) + "\n"};
+  TestCase test{class_of(backend, op_type),  "verdicts", junit::TestResult::passed, "", "",
+                verdicts_text(result) + "\n"};
   if (result.count(VerdictKind::pass) > 0) return test;
   const bool is_declined = result.attempted() == 0;
   test.message = (is_declined ? "not implemented: " : "no case computed right: ") + verdicts_text(result);
-  test.result = backend.decides && !backend.is_judged() ? junit::Result::failed : junit::Result::skipped;
-  test.type = test.result == junit::Result::failed ? "nothing-passed" : "";
+  test.result = backend.decides && !backend.is_judged() ? junit::TestResult::failed : junit::TestResult::skipped;
+  test.type = test.result == junit::TestResult::failed ? "nothing-passed" : "";
   return test;
 }
 
 TestCase undetermined_test(const BackendResult& backend, const std::string& op_type, std::uint64_t cases) {
   return {class_of(backend, op_type),
           kUndetermined,
-          backend.decides ? junit::Result::failed : junit::Result::skipped,
+          backend.decides ? junit::TestResult::failed : junit::TestResult::skipped,
           backend.decides ? kUndetermined : "",
           undetermined_text(cases),
           ""};
 }
 
 TestCase test_of(const RelationResult& relation, const BackendResult& backend) {
-  TestCase test{"qconform." + backend.info.name + ".relations", relation.id, junit::Result::passed, "", "", ""};
+  TestCase test{"qconform." + backend.info.name + ".relations", relation.id, junit::TestResult::passed, "", "", ""};
   const std::string counts =
       fmt::format("{} held, {} broken, {} failed, {} skipped as implementation-defined, {} refused", relation.held,
                   relation.broken, relation.failed, relation.implementation_defined, relation.refused);
   if (relation.broken + relation.failed > 0) {
-    test.result = backend.decides ? junit::Result::failed : junit::Result::skipped;
+    test.result = backend.decides ? junit::TestResult::failed : junit::TestResult::skipped;
     test.type = "inconsistent";
   } else if (relation.held == 0) {
-    test.result = junit::Result::skipped;
+    test.result = junit::TestResult::skipped;
   }
-  (test.result == junit::Result::passed ? test.text : test.message) = counts;
+  (test.result == junit::TestResult::passed ? test.text : test.message) = counts;
   return test;
 }
 
 // Failed where less was judged than --min-judged asks for.
 TestCase test_of(const NodeCoverage& model, const BackendResult& backend) {
-  TestCase test{"qconform." + backend.info.name + ".model", model.suite, junit::Result::passed, "", "", ""};
+  TestCase test{"qconform." + backend.info.name + ".model", model.suite, junit::TestResult::passed, "", "", ""};
   const bool is_short = backend.min_judged && model.covered * 100 < *backend.min_judged * model.quantized();
   test.message = share_text(model);
   if (is_short) test.message += fmt::format("; --min-judged {}", *backend.min_judged);
-  if (is_short) test.result = backend.decides ? junit::Result::failed : junit::Result::skipped;
+  if (is_short) test.result = backend.decides ? junit::TestResult::failed : junit::TestResult::skipped;
   if (is_short) test.type = "min-judged";
   test.text = test.message + "\n";
   if (!is_short) test.message.clear();
@@ -206,12 +207,12 @@ std::string writable_line(const std::string& text) {
   return writable(shown(line));
 }
 
-std::size_t count(const TestSuite& suite, Result result) {
+std::size_t count(const TestSuite& suite, TestResult result) {
   return static_cast<std::size_t>(
       std::count_if(suite.cases.begin(), suite.cases.end(), [&](const TestCase& c) { return c.result == result; }));
 }
 
-class Writer {
+class JunitWriter {
  public:
   void attribute(const char* name, const std::string& value) {
     printer_.PushAttribute(name, writable_line(value).c_str());
@@ -224,8 +225,8 @@ class Writer {
     std::size_t errors = 0;
     for (const TestSuite& suite : suites) {
       tests += suite.cases.size();
-      failures += count(suite, Result::failed);
-      errors += count(suite, Result::error);
+      failures += count(suite, TestResult::failed);
+      errors += count(suite, TestResult::error);
     }
     attribute("tests", tests);
     attribute("failures", failures);
@@ -236,12 +237,12 @@ class Writer {
     printer_.OpenElement("testcase");
     attribute("classname", test_case.classname);
     attribute("name", test_case.name);
-    if (test_case.result == Result::passed) {
+    if (test_case.result == TestResult::passed) {
       if (!test_case.text.empty()) text_element("system-out", test_case.text);
     } else {
-      printer_.OpenElement(test_case.result == Result::failed  ? "failure"
-                           : test_case.result == Result::error ? "error"
-                                                               : "skipped");
+      printer_.OpenElement(test_case.result == TestResult::failed  ? "failure"
+                           : test_case.result == TestResult::error ? "error"
+                                                                   : "skipped");
       if (!test_case.type.empty()) attribute("type", test_case.type);
       attribute("message", test_case.message);
       if (!test_case.text.empty()) printer_.PushText(writable(shown_lines(test_case.text)).c_str());
@@ -254,7 +255,7 @@ class Writer {
     printer_.OpenElement("testsuite");
     attribute("name", suite.name);
     counts({suite});
-    attribute("skipped", count(suite, Result::skipped));
+    attribute("skipped", count(suite, TestResult::skipped));
     attribute("time", fmt::format("{:.3f}", suite.seconds));
     if (!suite.timestamp.empty()) attribute("timestamp", suite.timestamp);
     if (!suite.properties.empty()) {
@@ -294,7 +295,7 @@ class Writer {
 }  // namespace
 
 std::string document(const std::string& name, const std::vector<TestSuite>& suites) {
-  return Writer().document(name, suites);
+  return JunitWriter().document(name, suites);
 }
 
 }  // namespace qconform::report::junit

@@ -72,14 +72,14 @@ Cases cases_of(const Report& report, const MatrixRow& row) {
 }
 
 // A row, with what tells whether another one is the same cause.
-struct Cause {
+struct MatrixCause {
   MatrixRow row;
   Cases cases;
   std::set<std::size_t> backends;  ///< positions in the report of those that have it
 };
 
-Cause cause_of(const Report& report, MatrixRow row) {
-  Cause cause{std::move(row), {}, {}};
+MatrixCause cause_of(const Report& report, MatrixRow row) {
+  MatrixCause cause{std::move(row), {}, {}};
   cause.cases = cases_of(report, cause.row);
   for (const Finding& finding : report.findings) {
     for (std::size_t i = 0; i < report.backends.size(); ++i) {
@@ -97,7 +97,7 @@ std::size_t common(const Set& a, const Set& b) {
   return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& e) { return b.contains(e); }));
 }
 
-bool is_one_cause(const Cause& a, const Cause& b) {
+bool is_one_cause(const MatrixCause& a, const MatrixCause& b) {
   if (a.row.library != b.row.library || a.row.op_type != b.row.op_type || a.row.kind != b.row.kind) return false;
   if (common(a.backends, b.backends) > 0) return false;
   const std::size_t both = common(a.cases, b.cases);
@@ -105,7 +105,7 @@ bool is_one_cause(const Cause& a, const Cause& b) {
 }
 
 // Its name is that in the newest backend that has it.
-void join(Cause& cause, Cause other) {
+void join(MatrixCause& cause, MatrixCause other) {
   if (*other.backends.rbegin() > *cause.backends.rbegin()) std::swap(cause, other);
   cause.row.also.push_back(std::move(other.row.signature));
   cause.row.also.insert(cause.row.also.end(), other.row.also.begin(), other.row.also.end());
@@ -114,12 +114,12 @@ void join(Cause& cause, Cause other) {
 }
 
 std::vector<MatrixRow> joined(const Report& report, std::vector<MatrixRow> rows) {
-  std::vector<Cause> causes;
+  std::vector<MatrixCause> causes;
   for (MatrixRow& row : rows) {
-    Cause cause = cause_of(report, std::move(row));
+    MatrixCause cause = cause_of(report, std::move(row));
     // With more cases it may be one with a cause that it was not one with before.
     while (true) {
-      const auto is_same = [&](const Cause& known) { return is_one_cause(known, cause); };
+      const auto is_same = [&](const MatrixCause& known) { return is_one_cause(known, cause); };
       const auto same = std::find_if(causes.begin(), causes.end(), is_same);
       if (same == causes.end()) break;
       join(cause, std::move(*same));
@@ -128,7 +128,7 @@ std::vector<MatrixRow> joined(const Report& report, std::vector<MatrixRow> rows)
     causes.push_back(std::move(cause));
   }
   rows.clear();
-  for (Cause& cause : causes) rows.push_back(std::move(cause.row));
+  for (MatrixCause& cause : causes) rows.push_back(std::move(cause.row));
   return rows;
 }
 

@@ -99,14 +99,14 @@ std::string reasons_note(const char* what, const Counts& reasons, bool verbose) 
 
 // "QLinearConv       1,204        3 ...", or in words what a table has no room for.
 std::string count_columns(const OperatorResult& result, const TableWidths* widths, const Painter& paint) {
-  struct Column {
+  struct CountColumn {
     const char* name;
     std::uint64_t count;
     int width;
     std::string (Painter::*colour)(const std::string&) const;
   };
   const TableWidths w = widths == nullptr ? TableWidths{} : *widths;
-  const Column columns[] = {
+  const CountColumn columns[] = {
       {"right", result.count(VerdictKind::pass), w.right, &Painter::good},
       {"wrong", result.failing(), w.wrong, &Painter::bad},
       {"refused", result.count(VerdictKind::refused), w.refused, nullptr},
@@ -114,7 +114,7 @@ std::string count_columns(const OperatorResult& result, const TableWidths* width
       {"vacuous", result.count(VerdictKind::vacuous), w.vacuous, &Painter::aside},
   };
   std::string text;
-  for (const Column& column : columns) {
+  for (const CountColumn& column : columns) {
     if (widths == nullptr && column.count == 0) continue;
     const std::string number = column.colour == nullptr
                                    ? fmt::format("{:>{}}", with_thousands(column.count), column.width)

@@ -259,7 +259,7 @@ struct Replay {
   QC_FIELD(std::vector<ReplayedBackend>, results, {}, "results");
 };
 
-struct Reduction {
+struct ReductionSteps {
   QC_DESCRIBED();
   QC_FIELD(std::string, name, {}, "reduction");
   QC_FIELD(std::uint64_t, steps, {}, "steps");
@@ -273,7 +273,7 @@ struct Shrunk {
   QC_FIELD(std::uint64_t, runs, {}, "runs");
   QC_FIELD(std::uint64_t, steps, {}, "steps");
   QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
-  QC_FIELD(std::vector<Reduction>, reduced, {}, "reduced");
+  QC_FIELD(std::vector<ReductionSteps>, reduced, {}, "reduced");
   QC_FIELD(std::string, before, {}, "before");
   QC_FIELD(std::string, after, {}, "after");
   Verdict verdict;

@@ -234,14 +234,14 @@ std::string coverage_lines(const SuiteResult& suite, const Painter& paint) {
 
 // One line for each kind of dispute, with the first case of it.
 std::string dispute_lines(const SuiteResult& suite, const Painter& paint) {
-  struct Kind {
+  struct DisputeLine {
     std::string first;
     std::uint64_t cases = 0;
   };
-  std::map<std::string, Kind> kinds;
+  std::map<std::string, DisputeLine> kinds;
   for (const std::string& dispute : suite.disputed) {
     const std::size_t end = dispute.find(": ");
-    Kind& kind = kinds[end == std::string::npos ? dispute : dispute.substr(end + 2)];
+    DisputeLine& kind = kinds[end == std::string::npos ? dispute : dispute.substr(end + 2)];
     if (kind.cases++ == 0) kind.first = dispute.substr(0, end);
   }
   std::string text;

@@ -41,7 +41,7 @@ void put_message(MessageKind kind, std::uint32_t number, const std::string& payl
   put(backend::message_header(kind, number, payload.size()) + payload);
 }
 
-struct Answer {
+struct WorkerAnswer {
   MessageKind kind;
   std::string payload;
 };
@@ -79,14 +79,14 @@ Case first_node_of(const Case& test_case) {
 }
 
 // One message, or one for each output.
-std::vector<Answer> answers_to(Backend& backend, const Case& test_case, const std::string& how = {}) {
+std::vector<WorkerAnswer> answers_to(Backend& backend, const Case& test_case, const std::string& how = {}) {
   GuardedOutput output;
   const Outcome outcome = execute(backend, test_case, output);
   if (const auto* unsupported = std::get_if<outcome::Unsupported>(&outcome))
     return {{MessageKind::unsupported, unsupported->reason}};
   if (const auto* rejected = std::get_if<outcome::Rejected>(&outcome))
     return {{MessageKind::rejected, rejected->reason}};
-  std::vector<Answer> answers;
+  std::vector<WorkerAnswer> answers;
   std::vector<Tensor> outputs = std::get<outcome::Produced>(outcome).outputs;
   plant(how, outputs);
   for (const Tensor& tensor : outputs) {
@@ -157,7 +157,7 @@ void go_wrong(const std::string& how, const char* file) {
 }
 
 // Answers wrongly as `how` says, in the ways that concern messages; false where the right answer follows.
-bool answer_wrong(const std::string& how, const Message& request, const Answer& right) {
+bool answer_wrong(const std::string& how, const Message& request, const WorkerAnswer& right) {
   const std::string header = backend::message_header(right.kind, request.number, right.payload.size());
   if (how == "garbage") return put("Traceback: no such thing\n"), true;
   if (how == "exits-in-the-answer") return put(header + right.payload.substr(0, 2)), std::exit(0), true;
@@ -231,10 +231,10 @@ int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
     const bool wrong = is_the_one(*test_case);
     if (wrong) go_wrong(how, file);
     const Case asked = how == "first-node-only" ? first_node_of(*test_case) : *test_case;
-    std::vector<Answer> right = answers_to(computing(asked, scalar), asked, how);
+    std::vector<WorkerAnswer> right = answers_to(computing(asked, scalar), asked, how);
     if (wrong && answer_wrong(how, **request, right.back())) continue;
     if (how == "parts-only") right.back().kind = MessageKind::part;
-    for (const Answer& answer : right) put_message(answer.kind, (*request)->number, answer.payload);
+    for (const WorkerAnswer& answer : right) put_message(answer.kind, (*request)->number, answer.payload);
   }
 }
 
@@ -245,8 +245,8 @@ int answer_folder(Backend& scalar, const std::string& how, const std::filesystem
     go_wrong(how, file);
     if (how == "no-file") return 0;
   }
-  const std::vector<Answer> right = answers_to(computing(cases->front(), scalar), cases->front());
-  const Answer& last = right.back();
+  const std::vector<WorkerAnswer> right = answers_to(computing(cases->front(), scalar), cases->front());
+  const WorkerAnswer& last = right.back();
   (void)std::printf("a line before\n%s\n", last.kind == MessageKind::done ? "computed" : last.payload.c_str());
   if (last.kind == MessageKind::unsupported) return backend::kExitUnsupported;
   if (last.kind == MessageKind::rejected) return backend::kExitRejected;

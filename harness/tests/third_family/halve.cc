@@ -267,8 +267,8 @@ void plant_tie(Tensor& x, Rng& rng) {
 }
 
 enum SweptParameter : std::uint8_t { kType, kRank, kZeroPoint, kValues };
-enum ZeroPointClass : std::uint8_t { kOmitted, kEven, kOdd };
-enum ValuesClass : std::uint8_t { kWhole, kTies };
+enum ZeroPointParity : std::uint8_t { kOmitted, kEven, kOdd };
+enum TiesClass : std::uint8_t { kWhole, kTies };
 
 const sweep::Model& halve_model() {
   static const sweep::Model model{"Halve",
