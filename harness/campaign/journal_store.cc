@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/base/file.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/campaign_aggregate.h"
 #include "harness/campaign/journal.h"
