@@ -107,6 +107,67 @@ float gelu_tanh32(float x) {
   return 0.5F * x * (1 + tanh32(factor * (x + 0.044715F * (x * x * x))));
 }
 
+float combined32(Function function, float a, float b) {
+  if (function == Function::add) return a + b;
+  if (function == Function::sub) return a - b;
+  return function == Function::mul ? a * b : a / b;
+}
+
+float dynamic_scale(float largest, float least) {
+  const float scale = (largest - least) / 255;
+  return scale == 0 ? 1 : scale;
+}
+
+// NaN gives the zero point, as in QuantizeLinear.
+double saturated_sum(double quotient, double zero_point, IntegerRange range) {
+  const double limited = std::isnan(quotient) ? 0 : std::clamp(quotient, -0x1p32, 0x1p32);
+  return std::clamp(round_half_even(limited) + zero_point, static_cast<double>(range.lo),
+                    static_cast<double>(range.hi));
+}
+
+// Returns whether a function rounds nothing and is the same in every type.
+bool rounds_nothing(Function function) {
+  return function == Function::neg || function == Function::abs || function == Function::relu ||
+         function == Function::clip;
+}
+
+double chosen_exactly(const Elementwise& what, double x) {
+  if (what.function == Function::neg) return -x;
+  if (what.function == Function::abs) return std::abs(x);
+  if (what.function == Function::relu) return x < 0 ? 0 : x;
+  const double raised = x < what.alpha ? what.alpha : x;
+  return raised > what.beta ? what.beta : raised;
+}
+
+float applied32(const Elementwise& what, float x, bool fma) {
+  const auto alpha = static_cast<float>(what.alpha);
+  const auto beta = static_cast<float>(what.beta);
+  switch (what.function) {
+    case Function::leaky_relu: return x < 0 ? alpha * x : x;
+    case Function::hard_sigmoid: {
+      const float line = fma ? std::fma(alpha, x, beta) : alpha * x + beta;
+      return std::max(0.0F, std::min(1.0F, line));
+    }
+    case Function::sigmoid: return 1 / (1 + exp32(-x));
+    case Function::tanh: return tanh32(x);
+    case Function::erf: return erf32(x);
+    case Function::gelu: return gelu32(x);
+    case Function::gelu_tanh: return gelu_tanh32(x);
+    default: return x;
+  }
+}
+
+// Calls f(first element, distance of neighbours) for each row along the axis.
+template <typename What, typename F>
+void for_each_row(const What& what, std::size_t elements, F f) {
+  const auto length = static_cast<std::size_t>(what.length);
+  const auto inner = static_cast<std::size_t>(what.inner);
+  if (elements == 0) return;
+  for (std::size_t outer = 0; outer < elements / (length * inner); ++outer) {
+    for (std::size_t i = 0; i < inner; ++i) f(outer * length * inner + i, outer * inner + i);
+  }
+}
+
 class Interpreter {
  public:
   Interpreter(const Program& program, const InterpreterArithmetic& arithmetic)
@@ -229,37 +290,21 @@ class Interpreter {
         case Function::add:
         case Function::sub:
         case Function::mul:
-        case Function::div: y[i] = stored(binary(what.function, narrow(x), narrow(element(what, 1, i)))); break;
+        case Function::div: y[i] = stored(combined32(what.function, narrow(x), narrow(element(what, 1, i)))); break;
         case Function::max:
         case Function::min: y[i] = extreme(what, i); break;
         case Function::wrap32: y[i] = static_cast<double>(wrap_to_int32(integer_or_zero(x))); break;
         case Function::dynamic_scale: y[i] = stored(dynamic_scale(narrow(x), narrow(element(what, 1, i)))); break;
-        case Function::round_saturate: y[i] = saturated(x, element(what, 1, i)); break;
+        case Function::round_saturate: y[i] = saturated_sum(x, element(what, 1, i), range_of(type_)); break;
         case Function::where: y[i] = element(what, x != 0 ? 1 : 2, i); break;
         case Function::cast: y[i] = type_ == ElementType::float32 ? stored(x) : round_to(type_, x); break;
-        default: y[i] = is_exact(what.function) ? chosen(what, x) : stored(unary(what, narrow(x))); break;
+        default:
+          y[i] = rounds_nothing(what.function) ? chosen_exactly(what, x)
+                                               : stored(applied32(what, narrow(x), arithmetic_.fma));
+          break;
       }
     }
     return y;
-  }
-
-  static float binary(Function function, float a, float b) {
-    if (function == Function::add) return a + b;
-    if (function == Function::sub) return a - b;
-    return function == Function::mul ? a * b : a / b;
-  }
-
-  static float dynamic_scale(float largest, float least) {
-    const float scale = (largest - least) / 255;
-    return scale == 0 ? 1 : scale;
-  }
-
-  // NaN gives the zero point, as in QuantizeLinear.
-  [[nodiscard]] double saturated(double quotient, double zero_point) const {
-    const IntegerRange range = range_of(type_);
-    const double limited = std::isnan(quotient) ? 0 : std::clamp(quotient, -0x1p32, 0x1p32);
-    return std::clamp(round_half_even(limited) + zero_point, static_cast<double>(range.lo),
-                      static_cast<double>(range.hi));
   }
 
   [[nodiscard]] double extreme(const Elementwise& what, std::size_t i) const {
@@ -269,48 +314,6 @@ class Interpreter {
       if (std::isnan(other) || (what.function == Function::max ? other > best : other < best)) best = other;
     }
     return best;
-  }
-
-  // Returns whether a function rounds nothing and is the same in every type.
-  static bool is_exact(Function function) {
-    return function == Function::neg || function == Function::abs || function == Function::relu ||
-           function == Function::clip;
-  }
-  static double chosen(const Elementwise& what, double x) {
-    if (what.function == Function::neg) return -x;
-    if (what.function == Function::abs) return std::abs(x);
-    if (what.function == Function::relu) return x < 0 ? 0 : x;
-    const double raised = x < what.alpha ? what.alpha : x;
-    return raised > what.beta ? what.beta : raised;
-  }
-
-  [[nodiscard]] float unary(const Elementwise& what, float x) const {
-    const auto alpha = static_cast<float>(what.alpha);
-    const auto beta = static_cast<float>(what.beta);
-    switch (what.function) {
-      case Function::leaky_relu: return x < 0 ? alpha * x : x;
-      case Function::hard_sigmoid: {
-        const float line = arithmetic_.fma ? std::fma(alpha, x, beta) : alpha * x + beta;
-        return std::max(0.0F, std::min(1.0F, line));
-      }
-      case Function::sigmoid: return 1 / (1 + exp32(-x));
-      case Function::tanh: return tanh32(x);
-      case Function::erf: return erf32(x);
-      case Function::gelu: return gelu32(x);
-      case Function::gelu_tanh: return gelu_tanh32(x);
-      default: return x;
-    }
-  }
-
-  // Calls f(first element, distance of neighbours) for each row along the axis.
-  template <typename What, typename F>
-  static void for_each_row(const What& what, std::size_t elements, F f) {
-    const auto length = static_cast<std::size_t>(what.length);
-    const auto inner = static_cast<std::size_t>(what.inner);
-    if (elements == 0) return;
-    for (std::size_t outer = 0; outer < elements / (length * inner); ++outer) {
-      for (std::size_t i = 0; i < inner; ++i) f(outer * length * inner + i, outer * inner + i);
-    }
   }
 
   Elements compute(const Softmax& what) {
