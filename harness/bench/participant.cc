@@ -19,6 +19,7 @@
 #include "harness/backends/sandbox/channel.h"
 #include "harness/base/bytes.h"
 #include "harness/base/process.h"
+#include "harness/base/stopwatch.h"
 #include "harness/bench/result.h"
 #include "harness/core/backend.h"
 
@@ -231,10 +232,6 @@ using Clock = std::chrono::steady_clock;
 // Runs shorter than this are timed several at once: reading the clock takes tens of nanoseconds.
 constexpr double kShortestSample = 20e-6;
 constexpr std::size_t kMostSamples = 100000;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::span<std::byte> begin_answer(WorkerChannel& channel, std::size_t size) {
   const std::span<std::byte> memory = channel.answer.reserve(size);

@@ -1,3 +1,4 @@
+#include "harness/base/stopwatch.h"
 #include "harness/bench/bench.h"
 
 #include <sched.h>
@@ -29,7 +30,7 @@ constexpr int kLoops = 20;
 double seconds_of(const reference::PeakLoop& loop, std::uint64_t rounds) {
   const auto start = std::chrono::steady_clock::now();
   loop.run(rounds);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 Peak measure(const char* instruction, const reference::PeakLoop& loop) {

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/base/stopwatch.h"
 #include "harness/campaign/block_run.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/execute.h"
@@ -38,6 +39,47 @@ struct CauseGroup {
   Failures failures = {};
 };
 
+// One failure: the signature that the diagnosis gives it, and what a group needs to know.
+struct Examined {
+  std::string signature;
+  FailingCase failing_case = {};
+  std::uint64_t hash = 0;
+  diagnose::FeatureSet features = {};
+};
+// Failures of one symptom. Those that blocks kept are examined once more, beside those of all other symptoms; the
+// others have the signature that the symptom implies, or none.
+struct Symptom {
+  FailureKey key;
+  const Failures* failures = nullptr;               ///< null of those that are kUndetermined
+  std::map<std::uint64_t, Examined> examined = {};  ///< by index
+  std::string implied = {};
+};
+
+std::uint64_t cases_of(const Symptom& symptom) {
+  return symptom.failures == nullptr ? 0 : symptom.failures->cases;
+}
+
+// Returns the smallest failing case of a symptom, the first, and a sample by hash.
+std::vector<std::uint64_t> indices_of(const CampaignAggregate& aggregate, const Symptom& symptom, std::size_t most) {
+  std::vector<std::uint64_t> indices;
+  const auto add = [&](std::uint64_t index) {
+    const bool is_new = std::find(indices.begin(), indices.end(), index) == indices.end();
+    if (is_new && indices.size() < most) indices.push_back(index);
+  };
+  if (symptom.failures != nullptr) add(symptom.failures->smallest.index);
+  const auto first = aggregate.rows.firsts().find(symptom.key);
+  if (first != aggregate.rows.firsts().end()) add(first->second);
+  for (const auto& [index, row] : aggregate.rows.rows()) {
+    const auto failures = row.failures();
+    if (std::find(failures.begin(), failures.end(), symptom.key) != failures.end()) add(index);
+  }
+  return indices;
+}
+
+std::string finding_id(std::size_t position) {
+  return "F" + std::to_string(position + 1);
+}
+
 class ReportBuilder {
  public:
   ReportBuilder(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
@@ -60,7 +102,7 @@ class ReportBuilder {
              std::tie(b.first_case, b.backend, b.op_type, b.signature, b.waiver);
     });
     std::vector<Finding> findings;
-    for (const CauseGroup& group : groups_) findings.push_back(finding_of(group, id_of(findings.size())));
+    for (const CauseGroup& group : groups_) findings.push_back(finding_of(group, finding_id(findings.size())));
     return findings;
   }
 
@@ -85,22 +127,6 @@ class ReportBuilder {
   }
 
  private:
-  // One failure: the signature that the diagnosis gives it, and what a group needs to know.
-  struct Examined {
-    std::string signature;
-    FailingCase failing_case = {};
-    std::uint64_t hash = 0;
-    diagnose::FeatureSet features = {};
-  };
-  // Failures of one symptom. Those that blocks kept are examined once more, beside those of all other symptoms; the
-  // others have the signature that the symptom implies, or none.
-  struct Symptom {
-    FailureKey key;
-    const Failures* failures = nullptr;               ///< null of those that are kUndetermined
-    std::map<std::uint64_t, Examined> examined = {};  ///< by index
-    std::string implied = {};
-  };
-
   // The commonest symptoms come first: there is a limit to how many are explained.
   void group() {
     for (const auto& [key, failures] : aggregate_.failures) symptoms_[key] = {key, &failures};
@@ -118,30 +144,7 @@ class ReportBuilder {
     for (Symptom* symptom : ordered) count(*symptom);
   }
 
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
-  static std::uint64_t cases_of(const Symptom& symptom) {
-    return symptom.failures == nullptr ? 0 : symptom.failures->cases;
-  }
-
-  // The smallest, the first, and a sample by hash.
-  [[nodiscard]] std::vector<std::uint64_t> indices_of(const Symptom& symptom, std::size_t most) const {
-    std::vector<std::uint64_t> indices;
-    const auto add = [&](std::uint64_t index) {
-      const bool is_new = std::find(indices.begin(), indices.end(), index) == indices.end();
-      if (is_new && indices.size() < most) indices.push_back(index);
-    };
-    if (symptom.failures != nullptr) add(symptom.failures->smallest.index);
-    const auto first = aggregate_.rows.firsts().find(symptom.key);
-    if (first != aggregate_.rows.firsts().end()) add(first->second);
-    for (const auto& [index, row] : aggregate_.rows.rows()) {
-      const auto failures = row.failures();
-      if (std::find(failures.begin(), failures.end(), symptom.key) != failures.end()) add(index);
-    }
-    return indices;
-  }
+  [[nodiscard]] double seconds() const { return seconds_since(start_); }
 
   [[nodiscard]] bool is_explained(const Symptom& symptom) const {
     if (!options_.judge.explain || !symptom.key.waiver.empty()) return false;
@@ -162,7 +165,7 @@ class ReportBuilder {
     if (!is_explained(symptom)) return;
     const FailureKey& key = symptom.key;
     Backend& backend = *backends_[key.backend];
-    for (const std::uint64_t index : indices_of(symptom, most)) {
+    for (const std::uint64_t index : indices_of(aggregate_, symptom, most)) {
       if (symptom.examined.count(index) > 0) continue;
       if (seconds() > options_.seconds) return;
       if (options_.progress) {
@@ -252,10 +255,8 @@ class ReportBuilder {
     const auto examined = symptom->second.examined.find(index);
     const std::size_t position = position_of(
         key, examined == symptom->second.examined.end() ? symptom->second.implied : examined->second.signature);
-    return position == groups_.size() ? "" : id_of(position);
+    return position == groups_.size() ? "" : finding_id(position);
   }
-
-  static std::string id_of(std::size_t position) { return "F" + std::to_string(position + 1); }
 
   Finding finding_of(const CauseGroup& group, std::string id) {
     const Failures& failures = group.failures;

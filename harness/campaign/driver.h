@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/base/process.h"
+#include "harness/base/stopwatch.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/campaign_aggregate.h"
@@ -109,9 +110,7 @@ class RunLog {
   [[nodiscard]] Result<bool> begin(const Identity& identity, int jobs, std::vector<std::string>& remarks);
 
   /// Seconds that this run has taken since begin().
-  [[nodiscard]] double seconds() const {
-    return std::max(0.0, std::chrono::duration<double>(Clock::now() - start_).count());
-  }
+  [[nodiscard]] double seconds() const { return std::max(0.0, seconds_since(start_)); }
   /// "running", and after end() why it ended.
   [[nodiscard]] const std::string& ended() const { return run_.ended; }
   [[nodiscard]] bool is_running() const { return run_.ended == "running"; }

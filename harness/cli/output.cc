@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "harness/base/stopwatch.h"
 #include "harness/base/text.h"
 #include "harness/cli/command.h"
 #include "reports/render/terminal.h"
@@ -131,7 +132,7 @@ void ProgressLine::show(const std::string& text) {
 }
 
 std::string ProgressLine::times(double done, std::optional<double> of) const {
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double seconds = seconds_since(start_);
   std::string text = fmt::format("{:.0f} s", seconds);
   if (!of) return text;
   if (const auto left = seconds_left(done, *of, seconds)) text += fmt::format(", {} left", clock_text(*left));
@@ -139,14 +140,13 @@ std::string ProgressLine::times(double done, std::optional<double> of) const {
 }
 
 std::string ProgressLine::times_within(double limit) const {
-  return fmt::format("{:.0f} s of at most {:.0f} s", std::chrono::duration<double>(Clock::now() - start_).count(),
-                     limit);
+  return fmt::format("{:.0f} s of at most {:.0f} s", seconds_since(start_), limit);
 }
 
 void ProgressLine::update(const Progress& progress) {
   update([&] {
     const std::string of = progress.of ? " of " + report::with_thousands(*progress.of) : "";
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double seconds = seconds_since(start_);
     const double rate = static_cast<double>(progress.cases) / seconds;
     const auto all = progress.of ? std::optional(static_cast<double>(*progress.of)) : std::nullopt;
     return fmt::format("{}: {}{} cases, {}, {}, {} cases/s", progress.suite, report::with_thousands(progress.cases), of,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/base/stopwatch.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
 #include "harness/model/judge/judge.h"
@@ -267,10 +268,6 @@ RelationCheck check_refusal(const relations::Relation& relation, const relations
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::uint64_t& counter_of(RelationResult& result, RelationOutcome outcome) {
   switch (outcome) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "harness/base/stopwatch.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
 #include "harness/model/judge/judge.h"
@@ -16,19 +17,6 @@ namespace {
 
 // Cases wait for their workers; their inputs take no more than this, beside one case's.
 constexpr std::size_t kPendingBytes = std::size_t{64} << 20;
-
-// Adds the time since the last lap to one stage or another.
-class Stopwatch {
- public:
-  void lap(double& stage) {
-    const auto now = std::chrono::steady_clock::now();
-    stage += std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 // The types of data and weights, and of the output: "uint8 int8 uint8".
 std::string type_mix(const Case& test_case, const Expected& expected) {
@@ -515,7 +503,7 @@ Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites, std::vector
     if (!runner.has_failed_enough()) QCONFORM_TRY(runner.run(*suite));
   }
   runner.finish();
-  report.times.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.times.total = seconds_since(start);
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "harness/backends/sandbox/channel.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
+#include "harness/base/stopwatch.h"
 #include "harness/engine/run_suites.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/draws/draws.h"
@@ -67,7 +68,7 @@ TEST_P(HostileLibrary, IsReportedAtTheFailingCase) {
   ASSERT_TRUE(backend) << backend.error().text();
   const bool is_image = std::string_view(hostile.name).starts_with("pixels");
   const Report report = report_of(std::make_unique<Rows>(is_image ? Rows::image : Rows::row), std::move(*backend));
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = seconds_since(start);
 
   expect_hostile_row(report, hostile);
   EXPECT_LT(seconds, kEmulated ? 200 : 20);

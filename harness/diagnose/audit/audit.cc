@@ -26,7 +26,7 @@ struct Clock {
   static time_point now() { return std::clock(); }
 };
 
-double seconds_since(Clock::time_point start) {
+double processor_seconds_since(Clock::time_point start) {
   return static_cast<double>(Clock::now() - start) / CLOCKS_PER_SEC;
 }
 
@@ -66,7 +66,7 @@ class Auditor {
     for (const CornerCaseInfo& info : corner_cases()) {
       audit_.corner_cases[op->name].add(info.corner_case, static_cast<std::int64_t>(reached[info.corner_case]));
     }
-    shared_seconds_ += seconds_since(start);
+    shared_seconds_ += processor_seconds_since(start);
     for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
       const bool is_settled = options_.until_killed && audit_.mutants[i].first;
       if (audit_.mutants[i].op == op && !is_settled) run_mutant(i, test_case, trial);
@@ -80,7 +80,7 @@ class Auditor {
     ++mutant.cases;
     mutant.differed += effect == MutantEffect::none ? 0 : 1;
     mutant.killed += effect == MutantEffect::condemned ? 1 : 0;
-    own_seconds_[i] += seconds_since(start);
+    own_seconds_[i] += processor_seconds_since(start);
     if (effect == MutantEffect::condemned && !mutant.first) {
       mutant.first = Detection{audit_.cases, test_case.id, shared_seconds_ + own_seconds_[i]};
     }

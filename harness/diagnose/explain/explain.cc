@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/base/stopwatch.h"
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/learning.h"
 #include "harness/diagnose/explain/probes.h"
@@ -35,6 +36,64 @@ constexpr std::uint64_t kDoubts = 1000;
 constexpr std::uint64_t kFewestOutside = 400;
 // Work of the reference and the judge on one case, in runs of a model.
 constexpr std::uint64_t kOfAnObservation = 4;
+
+// Returns the set with another defect in one place; nothing where that does not combine with the others.
+std::optional<DefectSet> with_other(DefectSet set, std::size_t position, const Defect& defect) {
+  for (std::size_t i = 0; i < set.defects.size(); ++i) {
+    if (i == position) continue;
+    if (set.defects[i] == &defect || !pair_of(*set.defects[i], defect)) return std::nullopt;
+  }
+  if (set.defects[position] == &defect) return std::nullopt;
+  set.defects[position] = &defect;
+  return set;
+}
+
+std::vector<DefectSet> with_one_more(const DefectSet& set, const std::vector<const Defect*>& known) {
+  std::vector<DefectSet> larger;
+  DefectSet grown = set;
+  grown.defects.push_back(nullptr);
+  for (const Defect* defect : known) {
+    if (auto other = with_other(grown, set.defects.size(), *defect)) larger.push_back(std::move(*other));
+  }
+  return larger;
+}
+
+// Drops the sets that the newest observation contradicts.
+void eliminate(std::vector<DefectSet>& list, const Observation& observation, const CandidateTest& test,
+               const Evidence& evidence) {
+  const Observation* const newest[] = {&observation};
+  std::vector<const Observation*> ordered;
+  std::erase_if(list, [&](DefectSet& candidate) {
+    const std::uint64_t legal = candidate.legal;
+    const std::size_t arithmetic = candidate.arithmetic;
+    if (test.fits(candidate, newest) && candidate.arithmetic == arithmetic && candidate.legal == 0) {
+      candidate.legal = legal;
+      return false;
+    }
+    if (ordered.empty()) ordered = in_testing_order(evidence);
+    return !test.fits(candidate, ordered);
+  });
+}
+
+// The features of what was observed, from which the region of the failures is learnt.
+class ObservedFeatures {
+ public:
+  [[nodiscard]] Region region(Learn learn, const Evidence& evidence) {
+    std::vector<FeatureSet> failing;
+    std::vector<FeatureSet> passing;
+    for (std::size_t i = features_.size(); i < evidence.size(); ++i) {
+      features_.push_back(features_of(evidence[i]->test_case(), evidence[i]->expected()));
+    }
+    for (std::size_t i = 0; i < evidence.size(); ++i) {
+      (evidence[i]->is_failure() ? failing : passing).push_back(features_[i]);
+    }
+    return learn(failing, passing);
+  }
+
+ private:
+  std::vector<FeatureSet> features_;  // of the evidence, as far as they were asked for
+};
+
 class ExplanationSearch {
  public:
   ExplanationSearch(std::unique_ptr<Observation> first, const Runner& run, const Policy& policy,
@@ -64,7 +123,7 @@ class ExplanationSearch {
     if (fitting_.empty() && is_complete_) grow();
     // A pair that holds a fitting defect adds one to it; any other pair is no simpler than that.
     if (fitting_.size() == 1 && fitting_[0].defects.size() > 1)
-      larger_ = fitting(with_one_more(fitting_[0]), kForGrowing);
+      larger_ = fitting(with_one_more(fitting_[0], known_), kForGrowing);
     separate();
     doubt_region();
     doubt_arithmetic();
@@ -76,16 +135,13 @@ class ExplanationSearch {
     // A model that was not tried on enough, and leaves nothing of what it was tried on.
     const bool leaves_nothing = result.support.cases > 0 && result.support.reproduced_cases == result.support.cases;
     if (result.status == Status::partial && leaves_nothing) result.status = Status::reproduced;
-    result.region = region(learn_region);
+    result.region = features_.region(learn_region, evidence_);
     result.work = work;
     result.seconds = seconds_since(start_);
     return result;
   }
 
  private:
-  static double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
   // Runs the backend; null where nothing is to be learnt. A case that comes up again is no further evidence.
   const Observation* observe(Case test_case) {
     if (!observed_.insert(digest_of(test_case)).second) return nullptr;
@@ -141,27 +197,6 @@ class ExplanationSearch {
     fitting_ = fitting(std::move(candidates), kForGrowing);
   }
 
-  [[nodiscard]] std::vector<DefectSet> with_one_more(const DefectSet& set) const {
-    std::vector<DefectSet> larger;
-    DefectSet grown = set;
-    grown.defects.push_back(nullptr);
-    for (const Defect* defect : known_) {
-      if (auto other = with_other(grown, set.defects.size(), *defect)) larger.push_back(std::move(*other));
-    }
-    return larger;
-  }
-
-  // Nothing where it does not combine with the others.
-  static std::optional<DefectSet> with_other(DefectSet set, std::size_t position, const Defect& defect) {
-    for (std::size_t i = 0; i < set.defects.size(); ++i) {
-      if (i == position) continue;
-      if (set.defects[i] == &defect || !pair_of(*set.defects[i], defect)) return std::nullopt;
-    }
-    if (set.defects[position] == &defect) return std::nullopt;
-    set.defects[position] = &defect;
-    return set;
-  }
-
   // Whether the candidates that are left give different answers to the case.
   [[nodiscard]] bool disagree_on(const Case& test_case) {
     const auto modelled = ModelledCase::prepare(test_case);
@@ -176,21 +211,6 @@ class ExplanationSearch {
       }
     }
     return false;
-  }
-
-  void eliminate(std::vector<DefectSet>& list, const Observation& observation) {
-    const Observation* const newest[] = {&observation};
-    std::vector<const Observation*> ordered;
-    std::erase_if(list, [&](DefectSet& candidate) {
-      const std::uint64_t legal = candidate.legal;
-      const std::size_t arithmetic = candidate.arithmetic;
-      if (test_.fits(candidate, newest) && candidate.arithmetic == arithmetic && candidate.legal == 0) {
-        candidate.legal = legal;
-        return false;
-      }
-      if (ordered.empty()) ordered = in_testing_order(evidence_);
-      return !test_.fits(candidate, ordered);
-    });
   }
 
   [[nodiscard]] bool few_fail() const { return failures_of(evidence_).size() < Support::kFewestFailing; }
@@ -223,27 +243,15 @@ class ExplanationSearch {
   }
 
   void learn_from(const Observation& observation) {
-    eliminate(fitting_, observation);
-    eliminate(larger_, observation);
+    eliminate(fitting_, observation, test_, evidence_);
+    eliminate(larger_, observation, test_, evidence_);
     if (fitting_.empty()) fitting_ = std::exchange(larger_, {});
-  }
-
-  [[nodiscard]] Region region(Learn learn) {
-    std::vector<FeatureSet> failing;
-    std::vector<FeatureSet> passing;
-    for (std::size_t i = features_.size(); i < evidence_.size(); ++i) {
-      features_.push_back(features_of(evidence_[i]->test_case(), evidence_[i]->expected()));
-    }
-    for (std::size_t i = 0; i < evidence_.size(); ++i) {
-      (evidence_[i]->is_failure() ? failing : passing).push_back(features_[i]);
-    }
-    return learn(failing, passing);
   }
 
   // Doubts the region, since some failures may lack a condition that all so far have in common. Runs cases outside the
   // region until enough of them passed; one that fails corrects the region.
   void doubt_region() {
-    Region believed = region(suspected_region);
+    Region believed = features_.region(suspected_region, evidence_);
     probes_.target(common_corner_cases(op_, failures_of(evidence_)));
     probes_.stay_near();
     std::uint64_t passed = 0;
@@ -262,7 +270,7 @@ class ExplanationSearch {
       learn_from(*observation);
       passed = observation->is_failure() ? 0 : passed + 1;
       if (passed > 0 && passed < kFewestOutside) continue;
-      Region fresh = region(suspected_region);
+      Region fresh = features_.region(suspected_region, evidence_);
       if (fresh.conditions != believed.conditions) passed = 0;
       believed = std::move(fresh);
     }
@@ -325,7 +333,7 @@ class ExplanationSearch {
   std::vector<const Defect*> known_;
   Evidence evidence_;
   std::set<std::uint64_t> observed_;  // digests of the cases that were run
-  std::vector<FeatureSet> features_;  // features of the evidence, as far as they were asked for
+  ObservedFeatures features_;
   std::uint64_t generated_ = 0;
   bool is_complete_ = true;         // every candidate has been tested
   std::vector<DefectSet> fitting_;  // fitting sets, of the smallest size that any has

@@ -117,6 +117,23 @@ struct DefectCandidate {
   std::size_t size;
 };
 
+// Returns the position of the arithmetic under which the reference has most of what is right.
+std::size_t fittest_arithmetic(const CandidateTest& test, const Evidence& evidence) {
+  std::size_t fittest = 0;
+  const auto all = test.known_arithmetics();
+  std::size_t most = 0;
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    std::size_t reproduced = 0;
+    for (const auto& observation : evidence) {
+      if (!observation->is_failure()) reproduced += test.outcome_of(all[a].models, *observation).is_exact() ? 1 : 0;
+    }
+    if (a > 0 && reproduced <= most) continue;
+    most = reproduced;
+    fittest = a;
+  }
+  return fittest;
+}
+
 class ModelLearner {
  public:
   ModelLearner(const Operator& op, const Evidence& evidence, Probes& probes, const CandidateTest& test,
@@ -131,7 +148,7 @@ class ModelLearner {
 
   Learning run() {
     Learning result;
-    choose_arithmetic();
+    arithmetic_ = fittest_arithmetic(test_, evidence_);
     for (std::size_t i = 0; i < kUnobserved; ++i) unobserved_.push_back(probes_.next());
     for (int round = 0; round < kRounds && is_work_left(); ++round) {
       order_evidence();
@@ -151,21 +168,6 @@ class ModelLearner {
 
  private:
   [[nodiscard]] bool is_work_left() const { return test_.work() + further_work_ < last_work_; }
-
-  // The one under which the reference has most of what is right.
-  void choose_arithmetic() {
-    const auto all = test_.known_arithmetics();
-    std::size_t most = 0;
-    for (std::size_t a = 0; a < all.size(); ++a) {
-      std::size_t reproduced = 0;
-      for (const auto& observation : evidence_) {
-        if (!observation->is_failure()) reproduced += test_.outcome_of(all[a].models, *observation).is_exact() ? 1 : 0;
-      }
-      if (a > 0 && reproduced <= most) continue;
-      most = reproduced;
-      arithmetic_ = a;
-    }
-  }
 
   [[nodiscard]] const Stages& original() const {
     return test_.known_arithmetics()[arithmetic_].models.common.original();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/bytes.h"
+#include "harness/base/stopwatch.h"
 #include "harness/core/corner_cases/corner_case.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/identify/identify.h"
@@ -146,10 +147,9 @@ class Asking {
 
   Outcome run(const Case& test_case) {
     if (is_given_up()) return outcome::Unsupported{"given up"};
-    using SteadyClock = std::chrono::steady_clock;
-    const auto start = SteadyClock::now();
+    const auto start = std::chrono::steady_clock::now();
     Outcome outcome = run_(test_case);
-    spent_ += std::chrono::duration<double>(SteadyClock::now() - start).count();
+    spent_ += seconds_since(start);
     const bool ended = !std::holds_alternative<outcome::Produced>(outcome) && !is_refusal(outcome);
     ended_ += ended ? 1 : 0;
     return outcome;
