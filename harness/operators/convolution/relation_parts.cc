@@ -29,7 +29,7 @@ std::vector<float> floats(const Tensor& tensor) {
 void read_geometry(const Case& test_case, Convolution& convolution) {
   reference::Contract contract;
   NodeReader reader(test_case, operator_of(test_case)->inputs, contract);
-  auto operands = read_convolution(reader, contract);
+  auto operands = read_operands(reader, contract);
   convolution.geometry = std::move(operands->geometry);
   const auto& axes = convolution.geometry.axes;
   convolution.group = convolution.geometry.group;

@@ -299,7 +299,7 @@ Row classify_convolution(const Case& test_case) {
   reference::Contract contract;
   const auto signature = find_operator("", test_case.node().op_type)->inputs;
   NodeReader reader(test_case, signature, contract);
-  auto operands = read_convolution(reader, contract);
+  auto operands = read_operands(reader, contract);
   if (!operands || has_shaped_scalars(test_case, operands->geometry.output_channels)) return {};
   row[kOperator] = is_integer ? kConvInteger : kQLinearConv;
   row[kXType] = type_class(test_case.input(0)->type);
