@@ -10,8 +10,9 @@
 namespace qconform::sweep::convolution {
 
 /// `positions`: outputs on all axes but the last that there is room for in any case. `pads_behind`: as of draw_axes().
-[[nodiscard]] Shape draw_shape(Rng& rng, const Row& row, std::int64_t positions, bool pads_behind = false);
-[[nodiscard]] std::vector<Attribute> attributes_of(const Shape& shape, const Row& row);
-[[nodiscard]] Case case_of(const Row& row, std::vector<Attribute> attributes, const Shape& shape, Values values);
+[[nodiscard]] reference::ConvolutionGeometry draw_sizes(Rng& rng, const Row& row, std::int64_t positions,
+                                                        bool pads_behind = false);
+/// Leaves out what the row does not state: attributes, zero points, parameters of each channel.
+[[nodiscard]] Case finished(const Row& row, Convolution drawn);
 
 }  // namespace qconform::sweep::convolution

@@ -7,6 +7,7 @@
 #include "harness/core/tensor.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
+#include "harness/operators/convolution/description.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::sweep::convolution {
@@ -76,35 +77,19 @@ struct Channels {
 /// All channel counts of these classes that the sweep uses, the least work first.
 [[nodiscard]] const std::vector<Channels>& channels_of(std::uint8_t group, std::uint8_t input, std::uint8_t output);
 
-struct Shape {
-  std::int64_t batch = 1;
-  Channels channels{};
-  std::vector<reference::SpatialAxis> axes;  ///< pads as the attribute has them
-};
+void set_channels(reference::ConvolutionGeometry& sizes, const Channels& channels);
 
-/// Everything that goes into the node but its attributes. Parameters of w: one for each output channel.
-struct Values {
-  Tensor x;
-  Tensor w;
-  ElementType y_type = ElementType::int32;
-  std::int64_t x_zero_point = 0;
-  std::vector<std::int64_t> w_zero_point;
-  std::int64_t y_zero_point = 0;
-  float x_scale = 1;
-  std::vector<float> w_scale;
-  float y_scale = 1;
-  std::vector<std::int32_t> bias;  ///< or empty
-};
-
+/// Parameters of w are drawn one for each output channel, and all attributes are stated: finished() makes a case of it.
 struct Drawn {
-  Values values;
+  Convolution convolution;
   bool in_class = true;  ///< scales and data have their classes; the others have them always
   bool data_in_class = true;
   std::uint8_t scales = kNoScales;  ///< their class: an ordinary scale may have an output near a tie by chance
   bool detects_much = true;         ///< the output is neither nearly all saturated nor all alike
 };
 
-[[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const Shape& shape);
+/// Pads of the sizes are as the attribute has them.
+[[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const reference::ConvolutionGeometry& sizes);
 
 /// The classes of a valid convolution of the model.
 [[nodiscard]] Row classify_convolution(const Case& test_case);
@@ -114,6 +99,9 @@ struct Drawn {
 [[nodiscard]] std::uint8_t data_class(const Tensor& x, const Tensor& w);
 
 [[nodiscard]] std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, float y_scale, bool near_tie);
+
+/// Whether an output lies near a tie.
+[[nodiscard]] bool has_near_tie(const Convolution& c, const ConvolutionSums& sums);
 
 /// Axes with the classes of `row`: rank, kernel, stride, dilation, pads, auto_pad and output width.
 /// Under SAME_*, pads are left 0, as the attribute is. `positions` bounds the product of the outputs on
