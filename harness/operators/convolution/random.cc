@@ -106,7 +106,7 @@ void draw_most_channels(Rng& rng, const Swarm& swarm, LargeExtent large, Convolu
 }
 
 // Draws the attributes and the shapes of x and w.
-Convolution draw_sizes(Rng& rng, const Swarm& swarm, LargeExtent large) {
+Convolution draw_stated_sizes(Rng& rng, const Swarm& swarm, LargeExtent large) {
   static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
   static constexpr std::size_t kRanks[] = {1, 2, 2, 2, 2, 2, 2, 3};
   Convolution result;
@@ -166,7 +166,7 @@ ParameterValues<float> draw_w_scale(Rng& rng, const Swarm& swarm, const Convolut
 }
 
 // Fills x and w, whose types and shapes are set, and whose zero points are values that occur more often than others.
-void draw_data(Rng& rng, const Swarm& swarm, Convolution& c) {
+void fill_tensors(Rng& rng, const Swarm& swarm, Convolution& c) {
   c.x = random_data8(rng, c.x.type, std::move(c.x.shape), c.x_zero(), swarm);
   c.w = random_data8(rng, c.w.type, std::move(c.w.shape), c.w_zero(0), swarm);
 }
@@ -248,7 +248,7 @@ std::vector<std::int32_t> draw_bias(Rng& rng, const Convolution& c) {
 }
 
 Convolution draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm) {
-  Convolution c = draw_sizes(rng, swarm, large);
+  Convolution c = draw_stated_sizes(rng, swarm, large);
   c.x.type = draw_type8(rng, swarm, feature::uint8_x);
   c.w.type = draw_type8(rng, swarm, feature::uint8_w);
   c.y_type = draw_type8(rng, swarm, feature::uint8_y);
@@ -257,20 +257,20 @@ Convolution draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm) {
   c.x_scale = random_scale(rng, swarm);
   c.w_scale = draw_w_scale(rng, swarm, c, per_channel);
   c.w_zero_point = draw_w_zero_point(rng, swarm, c, per_channel);
-  draw_data(rng, swarm, c);
+  fill_tensors(rng, swarm, c);
   draw_output(rng, c);
   if (swarm.draw(rng, feature::bias, 1, 2)) c.bias = draw_bias(rng, c);
   return c;
 }
 
 Convolution draw_conv_integer(Rng& rng, LargeExtent large, const Swarm& swarm) {
-  Convolution c = draw_sizes(rng, swarm, large);
+  Convolution c = draw_stated_sizes(rng, swarm, large);
   c.is_quantized = false;
   c.x.type = draw_type8(rng, swarm, feature::uint8_x);
   c.w.type = draw_type8(rng, swarm, feature::uint8_w);
   c.x_zero_point = random_zero_point(rng, c.x.type, swarm);
   c.w_zero_point = draw_w_zero_point(rng, swarm, c, swarm.draw(rng, feature::per_channel, 1, 2));
-  draw_data(rng, swarm, c);
+  fill_tensors(rng, swarm, c);
   // One zero point or both are omitted in three of eight.
   const std::uint64_t omitted = rng.below(8);
   if (omitted == 0 || omitted == 2) c.x_zero_point.reset();
