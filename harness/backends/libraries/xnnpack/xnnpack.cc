@@ -157,9 +157,9 @@ std::span<const std::byte> with_channels_last(const Case& test_case, std::size_t
   return inputs.converted(position, tensor.bytes.size(), room, to_channels_last);
 }
 
-xnn::Convolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
+xnn::PlacedConvolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
   const auto values = [&](std::size_t position) { return static_cast<const void*>(inputs.bytes(position).data()); };
-  xnn::Convolution plan{node, with_channels_last(test_case, 3, XNN_EXTRA_BYTES, inputs), nullptr, nullptr};
+  xnn::PlacedConvolution plan{node, with_channels_last(test_case, 3, XNN_EXTRA_BYTES, inputs), nullptr, nullptr};
   if (!node.operands.bias.empty()) plan.bias = static_cast<const std::int32_t*>(values(8));
   const Tensor& w_scale = *test_case.input(4);
   if (w_scale.is_scalar()) return plan;

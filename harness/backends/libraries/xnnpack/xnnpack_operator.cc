@@ -43,7 +43,7 @@ namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const Convolution& what) : ConvolutionBase(what) {}
+  explicit ConvolutionOperator(const PlacedConvolution& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     if (is_unsigned_) return create_unsigned(xnn_create_convolution2d_nhwc_qu8, what_, &made_);
@@ -101,7 +101,7 @@ class ConversionOperator final : public Operator {
 
 }  // namespace
 
-std::unique_ptr<Operator> convolution(const Convolution& what) {
+std::unique_ptr<Operator> convolution(const PlacedConvolution& what) {
   return std::make_unique<ConvolutionOperator>(what);
 }
 
@@ -123,7 +123,7 @@ namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const Convolution& what) : ConvolutionBase(what) {}
+  explicit ConvolutionOperator(const PlacedConvolution& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     xnn_code_cache_t code = nullptr;
@@ -191,7 +191,7 @@ class ConversionOperator final : public Operator {
 
 }  // namespace
 
-std::unique_ptr<Operator> convolution(const Convolution& what) {
+std::unique_ptr<Operator> convolution(const PlacedConvolution& what) {
   return std::make_unique<ConvolutionOperator>(what);
 }
 
