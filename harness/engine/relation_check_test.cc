@@ -16,6 +16,7 @@
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/linear/relations.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/stand_ins.h"
 
 namespace qconform {
