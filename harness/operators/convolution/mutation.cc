@@ -47,47 +47,47 @@ std::int64_t draw_extent(Rng& rng) {
   return rng.chance(1, 64) ? 0 : rng.chance(1, 8) ? rng.between(8, 70) : rng.between(1, 9);
 }
 
-std::size_t draw_axis(Rng& rng, const Convolution& d) {
-  return 2 + rng.below(static_cast<std::uint32_t>(d.spatial_rank()));
+std::size_t draw_axis(Rng& rng, const Convolution& sizes) {
+  return 2 + rng.below(static_cast<std::uint32_t>(sizes.spatial_rank()));
 }
 
 // Brings x, w, kernel_shape, group and what belongs to output channels in line with the sizes.
-bool apply(Case& test_case, Rng& rng, const Convolution& d) {
-  if (!is_small_shape(d.x.shape) || !is_small_shape(d.w.shape)) return false;
+bool apply(Case& test_case, Rng& rng, const Convolution& sizes) {
+  if (!is_small_shape(sizes.x.shape) || !is_small_shape(sizes.w.shape)) return false;
   Tensor& x = *input_named(test_case, "x");
   Tensor& w = *input_named(test_case, "w");
   const std::int64_t channels_before = w.shape[0];
-  if (x.shape != d.x.shape) x = reshaped(rng, x, d.x.shape);
-  if (w.shape != d.w.shape) w = reshaped(rng, w, d.w.shape);
+  if (x.shape != sizes.x.shape) x = reshaped(rng, x, sizes.x.shape);
+  if (w.shape != sizes.w.shape) w = reshaped(rng, w, sizes.w.shape);
   if (test_case.attribute("kernel_shape") != nullptr) {
-    set_attribute(test_case, "kernel_shape", Values(d.w.shape.begin() + 2, d.w.shape.end()));
+    set_attribute(test_case, "kernel_shape", Values(sizes.w.shape.begin() + 2, sizes.w.shape.end()));
   }
-  if (*d.group != 1 || test_case.attribute("group") != nullptr) set_attribute(test_case, "group", *d.group);
+  if (*sizes.group != 1 || test_case.attribute("group") != nullptr) set_attribute(test_case, "group", *sizes.group);
   for (const char* name : {"w_scale", "w_zero_point", "B"}) {
     Tensor* const parameter = input_named(test_case, name);
     if (parameter != nullptr && parameter->shape == Values{channels_before}) {
-      *parameter = reshaped(rng, *parameter, {d.w.shape[0]});
+      *parameter = reshaped(rng, *parameter, {sizes.w.shape[0]});
     }
   }
   return true;
 }
 
-bool change_dimension(Case& test_case, Rng& rng, Convolution d) {
+bool change_dimension(Case& test_case, Rng& rng, Convolution sizes) {
   switch (rng.below(6)) {
-    case 0: d.x.shape[0] = rng.chance(1, 32) ? 0 : rng.between(1, 3); break;
-    case 1: d.w.shape[1] = draw_channels(rng); break;
-    case 2: d.w.shape[0] = draw_channels(rng) * *d.group; break;
+    case 0: sizes.x.shape[0] = rng.chance(1, 32) ? 0 : rng.between(1, 3); break;
+    case 1: sizes.w.shape[1] = draw_channels(rng); break;
+    case 2: sizes.w.shape[0] = draw_channels(rng) * *sizes.group; break;
     case 3: {
-      const std::int64_t per_group = d.w.shape[0] / *d.group;
-      *d.group = rng.between(1, 6);
-      d.w.shape[0] = std::max<std::int64_t>(per_group, 1) * *d.group;
+      const std::int64_t per_group = sizes.w.shape[0] / *sizes.group;
+      *sizes.group = rng.between(1, 6);
+      sizes.w.shape[0] = std::max<std::int64_t>(per_group, 1) * *sizes.group;
       break;
     }
-    case 4: d.x.shape[draw_axis(rng, d)] = draw_extent(rng); break;
-    default: d.w.shape[draw_axis(rng, d)] = rng.chance(1, 8) ? rng.between(1, 12) : rng.between(1, 4);
+    case 4: sizes.x.shape[draw_axis(rng, sizes)] = draw_extent(rng); break;
+    default: sizes.w.shape[draw_axis(rng, sizes)] = rng.chance(1, 8) ? rng.between(1, 12) : rng.between(1, 4);
   }
-  d.x.shape[1] = d.w.shape[1] * *d.group;
-  return apply(test_case, rng, d);
+  sizes.x.shape[1] = sizes.w.shape[1] * *sizes.group;
+  return apply(test_case, rng, sizes);
 }
 
 // A list attribute with `parts` values for each spatial axis gets values for one more, or loses one's.
@@ -104,24 +104,24 @@ void change_list(Case& test_case, const char* name, std::size_t parts, std::size
   set_attribute(test_case, name, std::move(changed));
 }
 
-bool change_rank(Case& test_case, Rng& rng, Convolution d) {
-  const std::size_t spatial = d.spatial_rank();
+bool change_rank(Case& test_case, Rng& rng, Convolution sizes) {
+  const std::size_t spatial = sizes.spatial_rank();
   const bool add = spatial == 1 || (spatial < 3 && rng.chance(1, 2));
   for (const char* name : {"strides", "dilations"}) change_list(test_case, name, 1, spatial, add, 1);
   change_list(test_case, "pads", 2, spatial, add, 0);
   if (add) {
-    d.x.shape.push_back(rng.between(1, 5));
-    d.w.shape.push_back(rng.between(1, 3));
+    sizes.x.shape.push_back(rng.between(1, 5));
+    sizes.w.shape.push_back(rng.between(1, 3));
   } else {
-    d.x.shape.pop_back();
-    d.w.shape.pop_back();
+    sizes.x.shape.pop_back();
+    sizes.w.shape.pop_back();
   }
-  return apply(test_case, rng, d);
+  return apply(test_case, rng, sizes);
 }
 
-bool change_geometry(Case& test_case, Rng& rng, const Convolution& d) {
+bool change_geometry(Case& test_case, Rng& rng, const Convolution& sizes) {
   static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"};
-  const std::size_t spatial = d.spatial_rank();
+  const std::size_t spatial = sizes.spatial_rank();
   const auto list = [&](std::size_t count, std::int64_t lo, std::int64_t hi) {
     Values values(count);
     for (std::int64_t& value : values) value = rng.between(lo, hi);
@@ -136,7 +136,7 @@ bool change_geometry(Case& test_case, Rng& rng, const Convolution& d) {
       return true;
     case 3:
       if (test_case.attribute("kernel_shape") == nullptr) {
-        set_attribute(test_case, "kernel_shape", Values(d.w.shape.begin() + 2, d.w.shape.end()));
+        set_attribute(test_case, "kernel_shape", Values(sizes.w.shape.begin() + 2, sizes.w.shape.end()));
       } else {
         erase_attribute(test_case, "kernel_shape");
       }

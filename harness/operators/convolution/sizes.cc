@@ -7,7 +7,6 @@
 
 #include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/suites.h"
-#include "harness/operators/convolution/sweep.h"
 #include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {

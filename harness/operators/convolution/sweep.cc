@@ -10,7 +10,6 @@
 #include "harness/model/sweep/model.h"
 #include "harness/operators/convolution/description.h"
 #include "harness/operators/convolution/suites.h"
-#include "harness/operators/convolution/sweep.h"
 #include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {

@@ -1,4 +1,5 @@
-// Parameters and classes of the convolution model by name. sweep_model.cc has their meaning, in the same order.
+// Parameters and classes of the convolution model by name, and the steps from a row of them to a case that the sweep
+// and the sizes share. sweep_model.cc has the meaning of the classes, in the same order.
 #pragma once
 
 #include <cstdint>
@@ -99,6 +100,13 @@ struct Drawn {
 [[nodiscard]] std::uint8_t data_class(const Tensor& x, const Tensor& w);
 
 [[nodiscard]] std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, float y_scale, bool near_tie);
+
+/// `positions`: outputs on all axes but the last that there is room for in any case. `pads_behind`: as of draw_axes().
+[[nodiscard]] reference::ConvolutionGeometry draw_sizes(Rng& rng, const Row& row, std::int64_t positions,
+                                                        bool pads_behind = false);
+
+/// Leaves out what the row does not state: attributes, zero points, parameters of each channel.
+[[nodiscard]] Case finished(const Row& row, Convolution drawn);
 
 /// Whether an output lies near a tie.
 [[nodiscard]] bool has_near_tie(const Convolution& c, const ConvolutionSums& sums);
