@@ -14,6 +14,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 #include "harness/suites/select.h"
+#include "harness/tests/convolution_builder.h"
 
 namespace qconform::backend {
 namespace {
@@ -42,19 +43,19 @@ Tensor random_integers(Rng& rng, ElementType type, const make::Shape& shape, std
   return make::integers(type, shape, values);
 }
 
-struct ConvolutionPair {
+struct BothForms {
   Case graph;
   Case single;
 };
 
 // With scales that are powers of two and sums below 2^24 each of its answers is exact up to the last rounding.
-ConvolutionPair exact_convolution(Rng& rng) {
+BothForms exact_convolution(Rng& rng) {
   const Tensor x = random_integers(rng, ElementType::uint8, {1, 2, 4, 5}, 0, 255);
   const Tensor w = random_integers(rng, ElementType::int8, {3, 2, 2, 3}, -128, 127);
   const Tensor bias = random_integers(rng, ElementType::int32, {3}, -9999, 9999);
   const Attribute::Value pads = std::vector<std::int64_t>{1, 0, 0, 1};
   const std::int64_t x_zero_point = rng.between(0, 255);
-  ConvolutionPair result;
+  BothForms result;
   Case& graph = result.graph;
   graph.nodes = {{"DequantizeLinear", "", 13, {}, {"x", "xs", "xz"}, {"xf"}},
                  {"DequantizeLinear", "", 13, {}, {"w", "ws"}, {"wf"}},
@@ -98,7 +99,7 @@ TEST(Interpreter, EqualsQLinearConvWhereNothingRounds) {
     EXPECT_EQ(backend->info().name, name);
     for (std::uint64_t i = 0; i < 20; ++i) {
       Rng rng(7, i);
-      const ConvolutionPair both = exact_convolution(rng);
+      const BothForms both = exact_convolution(rng);
       const auto expected = outputs_of(*scalar, both.single);
       ASSERT_EQ(expected.size(), 1);
       EXPECT_EQ(outputs_of(*backend, both.graph), expected) << name << ", draw " << i;
@@ -146,7 +147,7 @@ TEST(Interpreter, DeclinesWhatItDoesNotJudge) {
   const auto backend = opened("interpreter");
   GuardedOutput memory;
   Rng rng(1);
-  ConvolutionPair both = exact_convolution(rng);
+  BothForms both = exact_convolution(rng);
   const auto alone = execute(*backend, both.single, memory);
   ASSERT_TRUE(std::holds_alternative<outcome::Unsupported>(alone));
   EXPECT_EQ(std::get<outcome::Unsupported>(alone).reason,

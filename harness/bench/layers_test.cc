@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(LayerShape, IsReadAndWritten) {
+TEST(LayerText, IsReadAndWritten) {
   for (const char* text : {"3x3/2 64->128 @56", "1x1 64->64 @56", "5x5 240 @28 depthwise", "31 512 @250 depthwise",
                            "3x3 64->32 @56 group 4", "3x3 8->8 @20x12 dilation 2", "3x3x3 4->6 @8"}) {
     const auto shape = parse_layer(text);
@@ -22,14 +22,19 @@ TEST(LayerShape, IsReadAndWritten) {
   }
   const auto shape = parse_layer("  3x1/2   6->12 @20x30 group 3 dilation 2 ");
   ASSERT_TRUE(shape);
-  EXPECT_EQ(shape->kernel, (std::vector<std::int64_t>{3, 1}));
-  EXPECT_EQ(shape->input, (std::vector<std::int64_t>{20, 30}));
-  EXPECT_EQ(shape->stride, 2);
   EXPECT_EQ(shape->group, 3);
-  EXPECT_EQ(shape->dilation, 2);
+  ASSERT_EQ(shape->axes.size(), 2U);
+  EXPECT_EQ(shape->axes[0].kernel, 3);
+  EXPECT_EQ(shape->axes[1].kernel, 1);
+  EXPECT_EQ(shape->axes[0].input, 20);
+  EXPECT_EQ(shape->axes[1].input, 30);
+  for (const auto& axis : shape->axes) {
+    EXPECT_EQ(axis.stride, 2);
+    EXPECT_EQ(axis.dilation, 2);
+  }
 }
 
-TEST(LayerShape, SaysWhatItCannotRead) {
+TEST(LayerText, SaysWhatItCannotRead) {
   for (const char* text : {"", "3x3", "3x3 8->8", "3y3 8->8 @6", "3x3 8-8 @6", "3x3 8->8 6", "3x3 8->8 @6x6x6",
                            "3x3 8->8 @6 groups 2", "3x3 8->8 @6 group", "3x3/0 8->8 @6", "3x3 8->8 @6 group 3",
                            "3x3/2/2 8->8 @6", "3x3 99999999999999999999->8 @6", "3x3 -8->8 @6"}) {

@@ -9,6 +9,7 @@
 #include "harness/engine/execute.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/judge/judge.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/stand_ins.h"
 
 namespace qconform {

@@ -16,20 +16,21 @@
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/linear/relations.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/stand_ins.h"
 
 namespace qconform {
 namespace {
 
 using relations::at;
-using relations::Convolution;
+using relations::ConvolutionParts;
 using relations::RelationSubject;
 using relations::Values;
 
 // Computes another case than it is given, or spoils what it computed.
 struct RelationDefect {
   std::string name;
-  std::function<void(Convolution&)> misread = nullptr;
+  std::function<void(Convolution&, const reference::ConvolutionGeometry&)> misread = nullptr;
   std::function<void(Case&)> misread_linear = nullptr;
   std::function<void(const Case&, Tensor&)> spoil = nullptr;
 };
@@ -54,11 +55,11 @@ class Defective final : public Backend {
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     Case computed = test_case;
     if (const auto subject = relations::subject_of(test_case)) {
-      const Convolution* const read = relations::convolution_of(*subject);
-      if (read != nullptr && defect_.misread) {
-        Convolution convolution = *read;
-        defect_.misread(convolution);
-        computed = convolution.build("");
+      const ConvolutionParts* const parts = relations::convolution_of(*subject);
+      if (parts != nullptr && defect_.misread) {
+        Convolution convolution = parts->stated;
+        defect_.misread(convolution, parts->sizes);
+        computed = parts->derive(std::move(convolution), "");
       } else if (relations::linear_of(*subject) != nullptr && defect_.misread_linear) {
         defect_.misread_linear(computed);
       }
@@ -79,78 +80,74 @@ void set_integer(Tensor& tensor, std::int64_t index, std::int64_t value) {
   set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, static_cast<std::uint64_t>(value));
 }
 
-void use_first(relations::PerChannel<std::int64_t>& parameter) {
+// Gives all channels the parameter of the first.
+template <typename T>
+void use_first(ParameterValues<T>& parameter) {
   parameter.values.assign(parameter.values.size(), parameter.values[0]);
 }
+
+using Sizes = reference::ConvolutionGeometry;
 
 // Requantization by another rounding of the exact value, from the sums that the same case has with
 // power-of-two scales left out: v in double, exact where ties are.
 RelationDefect rounding_defect(std::string name, double (*round)(double)) {
   return {.name = std::move(name), .spoil = [round](const Case& test_case, Tensor& y) {
-            const auto subject = relations::subject_of(test_case);
-            const Convolution* const read = subject ? relations::convolution_of(*subject) : nullptr;
-            if (read == nullptr || !read->is_quantized) return;
-            Convolution sums_only = *read;
-            sums_only.is_quantized = false;
-            sums_only.frame.node().op_type = "ConvInteger";
-            const Case sums_case = sums_only.build("");
-            const Tensor sums = classify(sums_case).lowered->evaluate(RoundingProfile::correctly_rounded);
-            const Convolution& c = *read;
-            const relations::Range range = relations::range_of(c.y_type);
+            const std::optional<Convolution> c =
+                relations::subject_of(test_case) ? read_convolution(test_case) : std::nullopt;
+            if (!c || !c->is_quantized) return;
+            const ConvolutionSums sums = exact_sums(*c);
+            const relations::Range range = relations::range_of(c->y_type);
             for (std::int64_t i = 0; i < y.elements(); ++i) {
-              const std::int64_t m = i / c.geometry.output_positions() % c.geometry.output_channels;
-              const auto sum = static_cast<double>(integer_at(sums, i) + (c.bias ? (*c.bias)[at(m)] : 0));
-              const double v = sum * static_cast<double>(c.x_scale) * static_cast<double>(c.w_scale.of(m)) /
-                               static_cast<double>(c.y_scale);
+              const auto sum = static_cast<double>(reference::wrap_to_int32(sums.values[at(i)]));
+              const double v = sum * static_cast<double>(c->x_scale.of(0)) *
+                               static_cast<double>(c->w_scale.of(sums.channel_of(at(i)))) /
+                               static_cast<double>(c->y_scale.of(0));
               const double limited = std::clamp(v, -1e6, 1e6);
-              const auto rounded = static_cast<std::int64_t>(round(limited)) + c.y_zero_point;
+              const auto rounded = static_cast<std::int64_t>(round(limited)) + c->y_zero_point.of(0);
               set_integer(y, i, std::clamp(rounded, range.lo, range.hi));
             }
           }};
 }
 
 const std::vector<RelationDefect> kConvolutionDefects{
-    {.name = "x-zp-ignored", .misread = [](Convolution& c) { c.x_zero_point = 0; }},
-    {.name = "w-zp-ignored",
-     .misread = [](Convolution& c) { c.w_zero_point.values.assign(c.w_zero_point.values.size(), 0); }},
-    {.name = "w-zp-first-channel", .misread = [](Convolution& c) { use_first(c.w_zero_point); }},
-    {.name = "w-scale-common",
+    {.name = "x-zp-ignored", .misread = [](Convolution& c, const Sizes&) { c.x_zero_point.reset(); }},
+    {.name = "w-zp-ignored", .misread = [](Convolution& c, const Sizes&) { c.w_zero_point.reset(); }},
+    {.name = "w-zp-first-channel",
      .misread =
-         [](Convolution& c) {
-           if (c.is_quantized) c.w_scale.values.assign(c.w_scale.values.size(), c.w_scale.values[0]);
+         [](Convolution& c, const Sizes&) {
+           if (c.w_zero_point) use_first(*c.w_zero_point);
          }},
+    {.name = "w-scale-common", .misread = [](Convolution& c, const Sizes&) { use_first(c.w_scale); }},
     {.name = "w-zp-group-local",
      .misread =
-         [](Convolution& c) {
-           const std::vector<std::int64_t> before = c.w_zero_point.values;
-           const std::int64_t outputs = c.geometry.group_output_channels();
-           for (std::size_t m = 0; m < before.size(); ++m) c.w_zero_point.values[m] = before[m % at(outputs)];
+         [](Convolution& c, const Sizes& sizes) {
+           if (!c.w_zero_point) return;
+           auto& zeros = c.w_zero_point->values;
+           for (std::size_t m = 0; m < zeros.size(); ++m) zeros[m] = zeros[m % at(sizes.group_output_channels())];
          }},
     {.name = "same-swap",
      .misread =
-         [](Convolution& c) {
-           for (Attribute& a : c.frame.node().attributes) {
-             if (a.name != "auto_pad") continue;
-             auto& value = std::get<std::string>(a.value);
-             value = value == "SAME_UPPER" ? "SAME_LOWER" : value == "SAME_LOWER" ? "SAME_UPPER" : value;
-           }
+         [](Convolution& c, const Sizes&) {
+           if (!c.has_auto_pad() || *c.auto_pad == "VALID") return;
+           c.auto_pad = *c.auto_pad == "SAME_UPPER" ? "SAME_LOWER" : "SAME_UPPER";
          }},
     {.name = "pads-exchanged",
      .misread =
-         [](Convolution& c) {
-           const auto middle = c.pads.begin() + static_cast<std::ptrdiff_t>(c.spatial_rank());
-           std::swap_ranges(c.pads.begin(), middle, middle);
-           c.restated = true;
+         [](Convolution& c, const Sizes& sizes) {
+           Sizes exchanged = sizes;
+           for (reference::SpatialAxis& axis : exchanged.axes) std::swap(axis.pad_begin, axis.pad_end);
+           c.auto_pad.reset();
+           set_sizes(c, exchanged);
          }},
     {.name = "kernel-flipped",
      .misread =
-         [](Convolution& c) {
-           const auto block = static_cast<std::ptrdiff_t>(c.geometry.kernel_taps());
-           for (auto i = c.w.values.begin(); i != c.w.values.end(); i += block) std::reverse(i, i + block);
+         [](Convolution& c, const Sizes& sizes) {
+           const auto block = static_cast<std::ptrdiff_t>(sizes.kernel_taps());
+           for (auto i = c.w.bytes.begin(); i != c.w.bytes.end(); i += block) std::reverse(i, i + block);
          }},
     {.name = "kernel-transposed",
      .misread =
-         [](Convolution& c) {
+         [](Convolution& c, const Sizes&) {
            if (c.w.shape.size() != 4 || c.w.shape[2] != c.w.shape[3]) return;
            c.w = relations::rearranged(c.w, c.w.shape, [](Values index) {
              std::swap(index[2], index[3]);
@@ -159,26 +156,25 @@ const std::vector<RelationDefect> kConvolutionDefects{
          }},
     {.name = "k-tail",
      .misread =
-         [](Convolution& c) {
-           const std::int64_t depth = c.geometry.depth();
-           for (std::size_t i = 0; i < c.w.values.size(); ++i) {
-             const auto flat = static_cast<std::int64_t>(i);
-             if (flat % depth >= depth / 4 * 4) c.w.values[i] = c.w_zero_point.of(flat / depth);
+         [](Convolution& c, const Sizes& sizes) {
+           const std::int64_t depth = sizes.depth();
+           for (std::int64_t i = 0; i < c.w.elements(); ++i) {
+             if (i % depth >= depth / 4 * 4) set_integer(c.w, i, c.w_zero(i / depth));
            }
          }},
     {.name = "batch0-buffer",
-     .misread = [](Convolution& c) { relations::select_images(c, Values(at(c.geometry.batch), 0)); }},
+     .misread = [](Convolution& c, const Sizes& sizes) { relations::select_images(c, Values(at(sizes.batch), 0)); }},
     {.name = "group-base-ignored",
      .misread =
-         [](Convolution& c) {
+         [](Convolution& c, const Sizes& sizes) {
            Values order;
-           for (std::int64_t i = 0; i < c.geometry.input_channels; ++i)
-             order.push_back(i % c.geometry.group_input_channels());
+           for (std::int64_t i = 0; i < sizes.input_channels; ++i) order.push_back(i % sizes.group_input_channels());
            relations::select_input_channels(c, order);
          }},
-    {.name = "bias-ignored", .misread = [](Convolution& c) { c.bias.reset(); }},
+    {.name = "bias-ignored", .misread = [](Convolution& c, const Sizes&) { c.bias.reset(); }},
     {.name = "scale-fixed-point",
-     .misread = [](Convolution& c) { c.x_scale = std::max(std::floor(c.x_scale * 256) / 256, 0x1p-8F); }},
+     .misread = [](Convolution& c,
+                   const Sizes&) { c.x_scale = std::max(std::floor(c.x_scale.of(0) * 256) / 256, 0x1p-8F); }},
     {.name = "row-tail",
      .spoil =
          [](const Case& test_case, Tensor& y) {

@@ -9,6 +9,7 @@
 #include "harness/backends/kinds.h"
 #include "harness/model/case_builder.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/stand_ins.h"
 

@@ -13,6 +13,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
+#include "harness/tests/convolution_builder.h"
 
 namespace qconform {
 namespace {

@@ -41,58 +41,8 @@ Tensor float32(float value) {
 
 }  // namespace make
 
-namespace {
-
-make::Shape one_per_channel(std::size_t channels) {
-  return {static_cast<std::int64_t>(channels)};
-}
-
-}  // namespace
-
-QLinearConvBuilder& QLinearConvBuilder::w_zero_point(std::int64_t value) {
-  w_zero_point_shape_.clear();
-  return set(w_zero_point_, std::vector<std::int64_t>{value});
-}
-
-QLinearConvBuilder& QLinearConvBuilder::w_scale(const std::vector<float>& values) {
-  return set(w_scale_, make::float32(one_per_channel(values.size()), values));
-}
-
-QLinearConvBuilder& QLinearConvBuilder::w_zero_point(const std::vector<std::int64_t>& values) {
-  w_zero_point_shape_ = one_per_channel(values.size());
-  return set(w_zero_point_, values);
-}
-
-QLinearConvBuilder& QLinearConvBuilder::bias(const std::vector<std::int64_t>& values) {
-  return set(bias_, std::optional(make::int32(one_per_channel(values.size()), values)));
-}
-
-Case QLinearConvBuilder::build() const {
-  return with_inputs({x_, make::float32(x_scale_), make::integer(x_.type, x_zero_point_),  //
-                      w_, w_scale_, make::integers(w_.type, w_zero_point_shape_, w_zero_point_),
-                      make::float32(y_scale_), make::integer(y_type_, y_zero_point_), bias_});
-}
-
-ConvIntegerBuilder& ConvIntegerBuilder::w_zero_point(std::int64_t value) {
-  w_zero_point_shape_.clear();
-  return set(w_zero_point_, std::vector<std::int64_t>{value});
-}
-
-ConvIntegerBuilder& ConvIntegerBuilder::w_zero_point(const std::vector<std::int64_t>& values) {
-  w_zero_point_shape_ = one_per_channel(values.size());
-  return set(w_zero_point_, values);
-}
-
-Case ConvIntegerBuilder::build() const {
-  std::optional<Tensor> x_zero_point;
-  std::optional<Tensor> w_zero_point;
-  if (x_zero_point_) x_zero_point = make::integer(x_.type, *x_zero_point_);
-  if (!w_zero_point_.empty()) w_zero_point = make::integers(w_.type, w_zero_point_shape_, w_zero_point_);
-  return with_inputs({x_, w_, std::move(x_zero_point), std::move(w_zero_point)});
-}
-
 LinearBuilder& LinearBuilder::scale(const std::vector<float>& values) {
-  return set(scale_, make::float32(one_per_channel(values.size()), values));
+  return set(scale_, make::float32({static_cast<std::int64_t>(values.size())}, values));
 }
 
 }  // namespace qconform

@@ -1,14 +1,9 @@
-// Cases written down by hand: for the corpus and for tests.
+// Tensors and cases written down by hand.
 //
-//   const Case c = QLinearConvBuilder()
-//                      .id("left-pad-only")
-//                      .x(make::uint8({1, 1, 1, 3}, {255, 0, 7})).x_zero_point(255)
-//                      .w(make::int8({1, 1, 1, 2}, {1, -2})).y_scale(2.0F)
-//                      .pads({0, 1, 0, 0})
-//                      .build();
+//   const Case c = LinearBuilder::quantize().id("ties").x(make::float32({2}, {0.5F, 1.5F})).scale(1.0F).build();
 //
-// Nothing is checked: wrong cases are built on purpose. What is not stated has the plainest value:
-// scales 1, zero points 0 of the type of their tensor, version 10 of the operator.
+// Nothing is checked: wrong cases are built on purpose. What is not stated has the plainest value: scales 1, version 10
+// of the operator. harness/tests/convolution_builder.h has convolutions.
 //
 // `{5}` is a scalar where a scalar and a list are both taken; write `std::vector<float>{5}` for shape [1].
 #pragma once
@@ -96,71 +91,6 @@ class CaseBuilder {
  private:
   Case case_;
   std::map<std::size_t, std::optional<Tensor>> overrides_;
-};
-
-/// The attributes that both convolutions have. Lists have one value per spatial dimension; pads has
-/// all begins, then all ends.
-template <typename Self>
-class ConvolutionBuilder : public CaseBuilder<Self> {
- public:
-  Self& x(Tensor tensor) { return this->set(x_, std::move(tensor)); }
-  Self& w(Tensor tensor) { return this->set(w_, std::move(tensor)); }
-  Self& pads(std::vector<std::int64_t> values) { return this->attribute("pads", std::move(values)); }
-  Self& strides(std::vector<std::int64_t> values) { return this->attribute("strides", std::move(values)); }
-  Self& dilations(std::vector<std::int64_t> values) { return this->attribute("dilations", std::move(values)); }
-  Self& kernel_shape(std::vector<std::int64_t> values) { return this->attribute("kernel_shape", std::move(values)); }
-  Self& auto_pad(std::string value) { return this->attribute("auto_pad", std::move(value)); }
-  Self& group(std::int64_t value) { return this->attribute("group", value); }
-
- protected:
-  using CaseBuilder<Self>::CaseBuilder;
-  Tensor x_ = make::uint8({1, 1, 1, 1}, {1});
-  Tensor w_ = make::int8({1, 1, 1, 1}, {1});
-};
-
-class QLinearConvBuilder : public ConvolutionBuilder<QLinearConvBuilder> {
- public:
-  QLinearConvBuilder() : ConvolutionBuilder("QLinearConv") {}
-  QLinearConvBuilder& x_scale(float value) { return set(x_scale_, value); }
-  QLinearConvBuilder& x_zero_point(std::int64_t value) { return set(x_zero_point_, value); }
-  /// Per tensor.
-  QLinearConvBuilder& w_scale(float value) { return set(w_scale_, make::float32(value)); }
-  QLinearConvBuilder& w_zero_point(std::int64_t value);
-  /// Per output channel: shape [number of values].
-  QLinearConvBuilder& w_scale(const std::vector<float>& values);
-  QLinearConvBuilder& w_zero_point(const std::vector<std::int64_t>& values);
-  QLinearConvBuilder& y_type(ElementType type) { return set(y_type_, type); }
-  QLinearConvBuilder& y_scale(float value) { return set(y_scale_, value); }
-  QLinearConvBuilder& y_zero_point(std::int64_t value) { return set(y_zero_point_, value); }
-  /// int32, shape [number of values].
-  QLinearConvBuilder& bias(const std::vector<std::int64_t>& values);
-  [[nodiscard]] Case build() const;
-
- private:
-  float x_scale_ = 1;
-  std::int64_t x_zero_point_ = 0;
-  Tensor w_scale_ = make::float32(1.0F);
-  make::Shape w_zero_point_shape_;
-  std::vector<std::int64_t> w_zero_point_{0};
-  ElementType y_type_ = ElementType::uint8;
-  float y_scale_ = 1;
-  std::int64_t y_zero_point_ = 0;
-  std::optional<Tensor> bias_;
-};
-
-/// Zero points that are not stated are omitted.
-class ConvIntegerBuilder : public ConvolutionBuilder<ConvIntegerBuilder> {
- public:
-  ConvIntegerBuilder() : ConvolutionBuilder("ConvInteger") {}
-  ConvIntegerBuilder& x_zero_point(std::int64_t value) { return set(x_zero_point_, std::optional(value)); }
-  ConvIntegerBuilder& w_zero_point(std::int64_t value);
-  ConvIntegerBuilder& w_zero_point(const std::vector<std::int64_t>& values);
-  [[nodiscard]] Case build() const;
-
- private:
-  std::optional<std::int64_t> x_zero_point_;
-  make::Shape w_zero_point_shape_;
-  std::vector<std::int64_t> w_zero_point_;  // empty: omitted
 };
 
 /// QuantizeLinear and DequantizeLinear: x, scale, zero point. A zero point that is not stated is omitted.

@@ -15,6 +15,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 #include "harness/report/corner_case_coverage.h"
+#include "harness/tests/convolution_builder.h"
 
 namespace qconform {
 namespace {

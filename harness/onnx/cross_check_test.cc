@@ -5,6 +5,7 @@
 
 #include "harness/model/case_builder.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {

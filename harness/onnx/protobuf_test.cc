@@ -23,6 +23,7 @@
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/tests/arbitrary_any_case.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/network.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"

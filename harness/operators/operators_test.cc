@@ -21,6 +21,7 @@
 #include "harness/suites/drawn.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/suite.h"
+#include "harness/tests/convolution_builder.h"
 
 namespace qconform {
 namespace {

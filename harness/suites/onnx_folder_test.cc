@@ -12,6 +12,7 @@
 #include "harness/base/file.h"
 #include "harness/model/case_builder.h"
 #include "harness/onnx/case_model.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform {

@@ -9,6 +9,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/select.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform {

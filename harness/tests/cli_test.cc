@@ -12,6 +12,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"
 

@@ -20,6 +20,7 @@
 #include "harness/core/suite.h"
 #include "harness/engine/run_suites.h"
 #include "harness/model/case_builder.h"
+#include "harness/tests/convolution_builder.h"
 
 namespace qconform::testing {
 

@@ -20,6 +20,7 @@
 #include "harness/engine/waivers.h"
 #include "harness/model/judge/judge.h"
 #include "harness/suites/select.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
 
@@ -148,21 +149,13 @@ TEST_P(Libraries, GetThroughRandomCases) {
 Case all_codes(ElementType type) {
   std::vector<std::uint8_t> codes(256);
   std::iota(codes.begin(), codes.end(), std::uint8_t{0});
-  const Tensor zero = Tensor::scalar<std::uint8_t>(type, 0);
-  const Tensor one = Tensor::scalar<float>(ElementType::float32, 1.0F);
-  Case test_case;
-  test_case.id = "all-codes";
-  test_case.node().op_type = "QLinearConv";
-  test_case.node().opset_version = 10;
-  test_case.inputs = {Tensor::of(type, {1, 1, 16, 16}, codes),
-                      one,
-                      zero,
-                      Tensor::of(ElementType::int8, {1, 1, 1, 1}, std::vector<std::int8_t>{2}),
-                      Tensor::scalar<float>(ElementType::float32, 0.5F),
-                      Tensor::scalar<std::int8_t>(ElementType::int8, 0),
-                      one,
-                      zero};
-  return test_case;
+  return QLinearConvBuilder()
+      .id("all-codes")
+      .x(Tensor::of(type, {1, 1, 16, 16}, codes))
+      .w(make::int8({1, 1, 1, 1}, {2}))
+      .w_scale(0.5F)
+      .y_type(type)
+      .build();
 }
 
 TEST_P(Libraries, EveryCodeComesBack) {

@@ -22,6 +22,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/stand_ins.h"
 
 namespace qconform {

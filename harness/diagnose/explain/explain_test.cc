@@ -13,6 +13,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/defects/arithmetic.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {

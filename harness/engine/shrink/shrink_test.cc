@@ -14,6 +14,7 @@
 #include "harness/model/text.h"
 #include "harness/operators/convolution/shrink.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/test_scale.h"
 

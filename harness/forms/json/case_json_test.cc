@@ -15,6 +15,7 @@
 #include "harness/forms/json/json_text.h"
 #include "harness/model/case_builder.h"
 #include "harness/tests/arbitrary_any_case.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {

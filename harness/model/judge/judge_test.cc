@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/model/case_builder.h"
+#include "harness/tests/convolution_builder.h"
 #include "harness/tests/microsoft_operators.h"
 
 namespace qconform {

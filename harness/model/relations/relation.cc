@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "harness/model/case_builder.h"
 #include "harness/model/text.h"
 
 namespace qconform::relations {
@@ -52,14 +51,6 @@ class MovedByOne final : public Agreement {
 
 }  // namespace
 
-Tensor Grid::tensor() const {
-  return make::integers(type, shape, values);
-}
-
-Grid grid_of(const Tensor& tensor) {
-  return {tensor.type, tensor.shape, integer_values(tensor)};
-}
-
 Range range_of(ElementType type) {
   const auto range = reference::range_of(type);
   return {range.lo, range.hi};
@@ -79,10 +70,11 @@ Values integer_values(const Tensor& tensor) {
   return values;
 }
 
-void shift(Grid& grid) {
-  const std::int64_t by = shift_to_other_sign(grid.type);
-  for (std::int64_t& value : grid.values) value += by;
-  grid.type = other_sign(grid.type);
+Tensor shifted(const Tensor& tensor) {
+  const std::int64_t by = shift_to_other_sign(tensor.type);
+  Values values = integer_values(tensor);
+  for (std::int64_t& value : values) value += by;
+  return make::integers(other_sign(tensor.type), tensor.shape, values);
 }
 
 std::vector<Link> links_to_all(std::size_t derived_cases, std::int64_t elements) {

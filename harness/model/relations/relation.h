@@ -18,6 +18,7 @@
 
 #include "harness/base/error.h"
 #include "harness/core/case.h"
+#include "harness/model/case_builder.h"
 
 namespace qconform {
 struct Family;
@@ -177,16 +178,6 @@ inline constexpr NotApplicable kFarScales{"a scale is so far from 1 that float32
 
 using Values = std::vector<std::int64_t>;
 
-/// An integer tensor as plain numbers, row-major.
-struct Grid {
-  ElementType type = ElementType::undefined;
-  Values shape;
-  Values values;
-
-  [[nodiscard]] Tensor tensor() const;
-};
-
-[[nodiscard]] Grid grid_of(const Tensor& tensor);
 [[nodiscard]] Values integer_values(const Tensor& tensor);
 
 /// Smallest and largest value of an integer type of at most 16 bits.
@@ -199,8 +190,8 @@ struct Range {
 /// The 8-bit type of the other signedness, and what its numbers have to be moved by.
 [[nodiscard]] ElementType other_sign(ElementType type);
 [[nodiscard]] std::int64_t shift_to_other_sign(ElementType type);
-/// The numbers in it, moved by that.
-void shift(Grid& grid);
+/// The numbers of an 8-bit tensor, moved by that.
+[[nodiscard]] Tensor shifted(const Tensor& tensor);
 
 [[nodiscard]] inline std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
@@ -227,20 +218,25 @@ void for_each_index(const Values& shape, Visit visit) {
   }
 }
 
-/// A tensor of the given shape whose elements are value_of(index).
-template <typename ValueOf>
-[[nodiscard]] Grid grid_from(ElementType type, Values shape, ValueOf value_of) {
-  Grid grid{type, std::move(shape), {}};
-  grid.values.reserve(at(elements_of(grid.shape)));
-  for_each_index(grid.shape, [&](const Values& index) { grid.values.push_back(value_of(index)); });
-  return grid;
+/// The element of an integer tensor at `index`.
+[[nodiscard]] inline std::int64_t value_at(const Tensor& tensor, const Values& index) {
+  return integer_at(tensor, flat_index(tensor.shape, index));
 }
 
-/// The elements of `source` at source_of(index), in a tensor of another shape.
+/// A tensor of an integer type whose elements are value_of(index).
+template <typename ValueOf>
+[[nodiscard]] Tensor tensor_from(ElementType type, Values shape, ValueOf value_of) {
+  Values values;
+  values.reserve(at(elements_of(shape)));
+  for_each_index(shape, [&](const Values& index) { values.push_back(value_of(index)); });
+  return make::integers(type, std::move(shape), values);
+}
+
+/// The elements of an integer tensor at source_of(index), in a tensor of another shape.
 template <typename SourceOf>
-[[nodiscard]] Grid rearranged(const Grid& source, Values shape, SourceOf source_of) {
-  return grid_from(source.type, std::move(shape),
-                   [&](const Values& index) { return source.values[at(flat_index(source.shape, source_of(index)))]; });
+[[nodiscard]] Tensor rearranged(const Tensor& source, Values shape, SourceOf source_of) {
+  return tensor_from(source.type, std::move(shape),
+                     [&](const Values& index) { return value_at(source, source_of(index)); });
 }
 
 /// A link for every element of the base's output, in order: link_of(index) gives the derived case and

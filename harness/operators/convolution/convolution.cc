@@ -134,7 +134,7 @@ std::span<const AttributeSignature> convolution_attributes() {
   return kAttributes;
 }
 
-std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reader, reference::Contract& contract) {
+std::optional<reference::ConvolutionOperands> read_operands(NodeReader& reader, reference::Contract& contract) {
   if (!reader.check_type("x", {ElementType::uint8, ElementType::int8}, "C14")) return std::nullopt;
   if (!reader.check_type("w", {ElementType::uint8, ElementType::int8}, "C14")) return std::nullopt;
   if (!reader.check_same_type("x_zero_point", "x", "C16")) return std::nullopt;

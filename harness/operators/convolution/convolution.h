@@ -51,10 +51,10 @@ template <typename T>
 }
 
 /// Reads attributes, geometry, types and zero points; the bias stays empty. nullopt on a violation.
-[[nodiscard]] std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reader,
-                                                                             reference::Contract& contract);
+[[nodiscard]] std::optional<reference::ConvolutionOperands> read_operands(NodeReader& reader,
+                                                                          reference::Contract& contract);
 
-/// The attributes as a case states them; it has passed read_convolution().
+/// The attributes as a case states them; it has passed read_operands().
 [[nodiscard]] reference::ConvolutionAttributes stated_attributes(const Case& test_case);
 
 /// The attributes that both convolutions take.

@@ -21,78 +21,74 @@ std::vector<std::int32_t> odd_biases(Rng& rng, std::int64_t channels, std::int64
   return values;
 }
 
-void draw_bias(Rng& rng, ConvolutionDraft& draft, std::int64_t least, std::int64_t most) {
-  draft.set_bias(odd_biases(rng, draft.output_channels(), least, most));
+void draw_bias(Rng& rng, Convolution& c, std::int64_t least, std::int64_t most) {
+  c.bias = odd_biases(rng, c.output_channels(), least, most);
 }
 
 // Gives one channel a multiplier from 2^exponent on, of less than 2^7 times that.
-void change_one_channel(Rng& rng, ConvolutionDraft& draft, int exponent) {
-  draft.separate_channels();
-  const std::int64_t channels = draft.output_channels();
-  const std::int64_t changed = rng.between(0, channels - 1);
+void change_one_channel(Rng& rng, Convolution& c, int exponent) {
+  separate_channels(c);
+  const std::int64_t changed = rng.between(0, c.output_channels() - 1);
   const int scale =
-      exponent + static_cast<int>(rng.between(0, 3)) + std::ilogb(draft.y_scale()) + 2 - std::ilogb(draft.x_scale());
-  std::vector<float> scales;
-  for (std::int64_t m = 0; m < channels; ++m) scales.push_back(draft.w_scale(m));
-  scales[static_cast<std::size_t>(changed)] = random_float(rng, scale - 23);
-  draft.set_w_scales(scales);
+      exponent + static_cast<int>(rng.between(0, 3)) + std::ilogb(c.y_scale.of(0)) + 2 - std::ilogb(c.x_scale.of(0));
+  c.w_scale.values[static_cast<std::size_t>(changed)] = random_float(rng, scale - 23);
 }
 
 // Makes outputs tie. With small sums, ties need a multiplier of about a half, where fixed point rounds but once.
-void tie_outputs(Rng& rng, ConvolutionDraft& draft) {
-  if (rng.chance(1, 4)) shrink_sums(rng, draft, true);
-  make_exact_ties(rng, draft);
+void tie_outputs(Rng& rng, Convolution& c) {
+  if (rng.chance(1, 4)) shrink_sums(rng, c, true);
+  make_exact_ties(rng, c);
 }
 
 // Weights of a channel that are all but 0 have a tiny scale, and their bias, in units of it, is huge. Below 2^-32 of a
 // step, the whole sum is still 0.
-void settle_beside_dead_channel(Rng& rng, ConvolutionDraft& draft) {
+void settle_beside_dead_channel(Rng& rng, Convolution& c) {
   constexpr int kVanishing = -40;
-  settle_output(rng, draft);
-  if (rng.chance(1, 2)) change_one_channel(rng, draft, kVanishing);
+  settle_output(rng, c);
+  if (rng.chance(1, 2)) change_one_channel(rng, c, kVanishing);
 }
 
 // Beside an ordinary output, sums of one channel go far beyond the range: 0 is the only one that does not.
-void settle_beside_large_channel(Rng& rng, ConvolutionDraft& draft, int exponent) {
+void settle_beside_large_channel(Rng& rng, Convolution& c, int exponent) {
   if (rng.chance(1, 2)) {
-    shrink_sums(rng, draft, rng.chance(1, 2));
+    shrink_sums(rng, c, rng.chance(1, 2));
   } else {
-    settle_output(rng, draft);
+    settle_output(rng, c);
   }
-  change_one_channel(rng, draft, exponent);
+  change_one_channel(rng, c, exponent);
 }
 
 // x_scale subnormal; y_scale follows, so that the outputs are ordinary.
-void make_subnormal(Rng& rng, ConvolutionDraft& draft) {
-  draft.set_x_scale(std::ldexp(static_cast<float>(rng.between(1 << 12, (1 << 23) - 1)), -149));
-  solve_near_tie(rng, draft);
+void make_subnormal(Rng& rng, Convolution& c) {
+  c.x_scale = std::ldexp(static_cast<float>(rng.between(1 << 12, (1 << 23) - 1)), -149);
+  solve_near_tie(rng, c);
 }
 
-void leave_domain(Rng& rng, ConvolutionDraft& draft) {
+void leave_domain(Rng& rng, Convolution& c) {
   const auto exponent = static_cast<int>(rng.between(31, 80));
-  draft.set_x_scale(random_float(rng, (rng.chance(1, 2) ? exponent : -exponent) - 23));
-  solve_near_tie(rng, draft);
+  c.x_scale = random_float(rng, (rng.chance(1, 2) ? exponent : -exponent) - 23);
+  solve_near_tie(rng, c);
 }
 
 // Saturates a part of the elements.
-void overshoot(Rng& rng, ConvolutionDraft& draft) {
-  fit_output(rng, draft, static_cast<int>(rng.between(280, 800)));
+void overshoot(Rng& rng, Convolution& c) {
+  fit_output(rng, c, static_cast<int>(rng.between(280, 800)));
 }
 
 // Both int16 corner cases of int8 data: -128 half of the time.
-void sprinkle_lowest(Rng& rng, ConvolutionDraft& draft) {
-  sprinkle(rng, draft.x(), -128, 1, 2);
-  sprinkle(rng, draft.w(), -128, 1, 2);
+void sprinkle_lowest(Rng& rng, Convolution& c) {
+  sprinkle(rng, c.x, -128, 1, 2);
+  sprinkle(rng, c.w, -128, 1, 2);
 }
 
-void sprinkle_large_pairs(Rng& rng, ConvolutionDraft& draft) {
-  sprinkle(rng, draft.x(), 255, 1, 2);
-  sprinkle(rng, draft.w(), rng.chance(1, 2) ? 127 : -128, 1, 2);
+void sprinkle_large_pairs(Rng& rng, Convolution& c) {
+  sprinkle(rng, c.x, 255, 1, 2);
+  sprinkle(rng, c.w, rng.chance(1, 2) ? 127 : -128, 1, 2);
 }
 
-bool is_deep(CornerCase corner_case, std::string_view op_type, Rng& rng) {
+bool is_deep(CornerCase corner_case, bool is_quantized, Rng& rng) {
   if (corner_case == CornerCase::float_accumulation) return true;
-  return corner_case == CornerCase::int32_wrap && (op_type == "ConvInteger" || rng.chance(1, 8));
+  return corner_case == CornerCase::int32_wrap && (!is_quantized || rng.chance(1, 8));
 }
 
 LargeExtent extent_of(CornerCase corner_case, Rng& rng) {
@@ -106,31 +102,31 @@ LargeExtent extent_of(CornerCase corner_case, Rng& rng) {
   }
 }
 
-Case draw_base(Rng& rng, std::string_view op_type, CornerCase corner_case, const Swarm& swarm) {
-  if (is_deep(corner_case, op_type, rng)) {
+Convolution draw_base(Rng& rng, bool is_quantized, CornerCase corner_case, const Swarm& swarm) {
+  if (is_deep(corner_case, is_quantized, rng)) {
     const bool wraps = corner_case == CornerCase::int32_wrap;
     // One product in ten is not the largest: more of them are needed.
     const std::int64_t products = wraps ? kInt32Products * 5 / 4 : rng.between(300, 2560);
-    return deep_convolution(rng, op_type, products);
+    return deep_convolution(rng, is_quantized, products);
   }
-  return random_convolution(rng, op_type, extent_of(corner_case, rng), swarm);
+  return random_convolution(rng, is_quantized, extent_of(corner_case, rng), swarm);
 }
 
 // Changes the data as the corner case needs it, before the output is settled.
-void retouch_data(Rng& rng, ConvolutionDraft& draft, CornerCase corner_case) {
+void retouch_data(Rng& rng, Convolution& c, CornerCase corner_case) {
   switch (corner_case) {
-    case CornerCase::pair_saturation: return sprinkle_large_pairs(rng, draft);
+    case CornerCase::pair_saturation: return sprinkle_large_pairs(rng, c);
     case CornerCase::pair_wrap:
-    case CornerCase::tap_sum_wrap: return sprinkle_lowest(rng, draft);
+    case CornerCase::tap_sum_wrap: return sprinkle_lowest(rng, c);
     default: break;
   }
-  if (!draft.is_qlinear()) return;
+  if (!c.is_quantized) return;
   constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
   switch (corner_case) {
-    case CornerCase::bias_beyond_float: return draw_bias(rng, draft, 1 << 24, 1 << 28);
-    case CornerCase::sum_beyond_float: return draw_bias(rng, draft, 1 << 22, 1 << 26);
-    case CornerCase::bias_near_limit: return draw_bias(rng, draft, (1 << 30) - 1000, (1 << 30) + 1000);
-    case CornerCase::int32_wrap: return draw_bias(rng, draft, kInt32 - 4000, kInt32);
+    case CornerCase::bias_beyond_float: return draw_bias(rng, c, 1 << 24, 1 << 28);
+    case CornerCase::sum_beyond_float: return draw_bias(rng, c, 1 << 22, 1 << 26);
+    case CornerCase::bias_near_limit: return draw_bias(rng, c, (1 << 30) - 1000, (1 << 30) + 1000);
+    case CornerCase::int32_wrap: return draw_bias(rng, c, kInt32 - 4000, kInt32);
     default: break;
   }
 }
@@ -141,44 +137,44 @@ bool needs_odd_bits(CornerCase corner_case) {
          corner_case == CornerCase::int32_wrap;
 }
 
-void aim_output(Rng& rng, ConvolutionDraft& draft, CornerCase corner_case) {
+void aim_output(Rng& rng, Convolution& c, CornerCase corner_case) {
   switch (corner_case) {
     case CornerCase::tie_positive:
     case CornerCase::tie_negative:
-    case CornerCase::tie_odd_zero_point: return tie_outputs(rng, draft);
+    case CornerCase::tie_odd_zero_point: return tie_outputs(rng, c);
     case CornerCase::near_tie_above:
-    case CornerCase::near_tie_below: return solve_near_tie(rng, draft);
+    case CornerCase::near_tie_below: return solve_near_tie(rng, c);
     case CornerCase::float_accumulation:
-      return aside(rng, 6).chance(1, 3) ? cancel_by_bias(rng, draft) : solve_beside_tie(rng, draft);
-    case CornerCase::edge_below: return put_at_edge(rng, draft, false, 1);
-    case CornerCase::edge_low: return put_at_edge(rng, draft, false, 0);
-    case CornerCase::edge_high: return put_at_edge(rng, draft, true, 0);
-    case CornerCase::edge_above: return put_at_edge(rng, draft, true, 1);
+      return aside(rng, 6).chance(1, 3) ? cancel_by_bias(rng, c) : solve_beside_tie(rng, c);
+    case CornerCase::edge_below: return put_at_edge(rng, c, false, 1);
+    case CornerCase::edge_low: return put_at_edge(rng, c, false, 0);
+    case CornerCase::edge_high: return put_at_edge(rng, c, true, 0);
+    case CornerCase::edge_above: return put_at_edge(rng, c, true, 1);
     case CornerCase::clamp_low:
-    case CornerCase::clamp_high: return overshoot(rng, draft);
-    case CornerCase::conversion_overflow: return settle_beside_large_channel(rng, draft, 31);
-    case CornerCase::large_multiplier: return settle_beside_large_channel(rng, draft, 20);
-    case CornerCase::bias_near_limit: return settle_beside_dead_channel(rng, draft);
-    case CornerCase::subnormal_scale: return make_subnormal(rng, draft);
-    case CornerCase::scale_outside_domain: return leave_domain(rng, draft);
-    case CornerCase::small_sum: return shrink_sums(rng, draft, true);
-    case CornerCase::small_sum_without_bias: return shrink_sums(rng, draft, false);
-    case CornerCase::multiplier_above_one: return shrink_sums(rng, draft, rng.chance(1, 2));
-    case CornerCase::multiplier_carry: return solve_carry(rng, draft);
-    case CornerCase::extreme_zero_points: return move_zero_points_to_ends(rng, draft);
+    case CornerCase::clamp_high: return overshoot(rng, c);
+    case CornerCase::conversion_overflow: return settle_beside_large_channel(rng, c, 31);
+    case CornerCase::large_multiplier: return settle_beside_large_channel(rng, c, 20);
+    case CornerCase::bias_near_limit: return settle_beside_dead_channel(rng, c);
+    case CornerCase::subnormal_scale: return make_subnormal(rng, c);
+    case CornerCase::scale_outside_domain: return leave_domain(rng, c);
+    case CornerCase::small_sum: return shrink_sums(rng, c, true);
+    case CornerCase::small_sum_without_bias: return shrink_sums(rng, c, false);
+    case CornerCase::multiplier_above_one: return shrink_sums(rng, c, rng.chance(1, 2));
+    case CornerCase::multiplier_carry: return solve_carry(rng, c);
+    case CornerCase::extreme_zero_points: return move_zero_points_to_ends(rng, c);
     default: break;
   }
-  if (needs_odd_bits(corner_case)) return solve_near_tie(rng, draft);
-  settle_output(rng, draft);
+  if (needs_odd_bits(corner_case)) return solve_near_tie(rng, c);
+  settle_output(rng, c);
 }
 
 }  // namespace
 
 Case draw_convolution(Rng& rng, std::string_view op_type, CornerCase corner_case, const Swarm& swarm) {
-  ConvolutionDraft draft(draw_base(rng, op_type, corner_case, swarm));
-  retouch_data(rng, draft, corner_case);
-  if (draft.is_qlinear()) aim_output(rng, draft, corner_case);
-  return draft.get();
+  Convolution c = draw_base(rng, op_type == "QLinearConv", corner_case, swarm);
+  retouch_data(rng, c, corner_case);
+  if (c.is_quantized) aim_output(rng, c, corner_case);
+  return build_convolution(std::move(c));
 }
 
 }  // namespace qconform::directed

@@ -8,6 +8,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/defects/arithmetic.h"
 #include "harness/model/draws/draws.h"
+#include "harness/operators/convolution/description.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/pipeline.h"
 #include "reference/numerics/integers.h"
@@ -243,22 +244,28 @@ class RequantizationProbe {
     const bool is_signed = form.y == ElementType::int8;
     range_ = is_signed ? reference::IntegerRange{-128, 127} : reference::IntegerRange{0, 255};
     if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of(form.y) + rng.between(-9, 9));
+    node_.y_type = form.y;
+    node_.y_zero_point = zero_point_;
     halves_ = {std::max<std::int64_t>(range_.lo - zero_point_, -100) + 1,
                std::min<std::int64_t>(range_.hi - zero_point_, 100) - 2};
     draw_data();
   }
 
   Case build() {
-    w_scales_.assign(static_cast<std::size_t>(channels_), scales_.w);
-    bias_.assign(static_cast<std::size_t>(channels_), 0);
+    const auto channels = static_cast<std::size_t>(channels_);
+    node_.w_scale = ParameterValues(std::vector<float>(channels, scales_.w));
     if (form_.bias) {
-      for (std::size_t m = 0; m < bias_.size(); ++m) aim_by_bias(m);
+      node_.bias.emplace(channels);
+      for (std::size_t m = 0; m < channels; ++m) aim_by_bias(m);
     } else if (form_.channel_scales) {
-      for (std::size_t m = 0; m < w_scales_.size(); ++m) aim_by_w_scale(m);
+      for (std::size_t m = 0; m < channels; ++m) aim_by_w_scale(m);
     } else {
       aim_by_y_scale();
     }
-    return assemble();
+    if (!form_.channel_scales) node_.w_scale = scales_.w;
+    node_.x_scale = scales_.x;
+    node_.y_scale = scales_.y;
+    return build_convolution(node_);
   }
 
  private:
@@ -277,35 +284,31 @@ class RequantizationProbe {
     if (form_.layout == layout::multiplied) groups_ = channels_ / rng_.pick({std::int64_t{2}, std::int64_t{4}});
   }
 
-  // Returns the number of products of one sum.
-  [[nodiscard]] std::int64_t depth() const {
-    std::int64_t taps = 1;
-    for (std::int64_t axis = 2; axis < form_.rank; ++axis) taps *= kernel_;
-    return inputs_ * taps;
-  }
-
   void draw_data() {
+    make::Shape x_shape{1, groups_ * inputs_};
+    make::Shape w_shape{channels_, inputs_};
+    x_shape.resize(static_cast<std::size_t>(form_.rank), kernel_);
+    w_shape.resize(static_cast<std::size_t>(form_.rank), kernel_);
     const std::int64_t x_room = form_.x_zero_point ? 20 : 0;
-    x_zero_point_ = form_.x_zero_point ? middle_of(form_.x) + rng_.between(-x_room, x_room) : 0;
+    const std::int64_t x_zero = form_.x_zero_point ? middle_of(form_.x) + rng_.between(-x_room, x_room) : 0;
     const bool is_centred = form_.x == ElementType::int8 || form_.x_zero_point;
-    for (std::int64_t k = 0; k < groups_ * depth(); ++k) {
-      x_.push_back(x_zero_point_ + (is_centred ? rng_.between(-60, 60) : rng_.between(kSmallest, 60)));
-    }
+    std::vector<std::int64_t> x(static_cast<std::size_t>(elements_of(x_shape)));
+    for (std::int64_t& value : x) value = x_zero + (is_centred ? rng_.between(-60, 60) : rng_.between(kSmallest, 60));
     const bool is_signed = form_.w == ElementType::int8;
     const std::int64_t largest = kernel_ > 1 ? kLargestWeightOfNine : kLargestWeight;
-    for (std::int64_t m = 0; m < channels_; ++m) {
-      w_zero_points_.push_back(form_.w_zero_point ? (is_signed ? 0 : (largest + 1) / 2) + rng_.between(-5, 5) : 0);
+    std::vector<std::int64_t> w_zeros(static_cast<std::size_t>(channels_));
+    for (std::int64_t& zero : w_zeros) {
+      zero = form_.w_zero_point ? (is_signed ? 0 : (largest + 1) / 2) + rng_.between(-5, 5) : 0;
     }
-    if (!form_.channel_scales) w_zero_points_.assign(w_zero_points_.size(), w_zero_points_[0]);
-    sums_.assign(static_cast<std::size_t>(channels_), 0);
-    for (std::size_t m = 0; m < sums_.size(); ++m) {
-      const auto group = static_cast<std::int64_t>(m) / (channels_ / groups_);
-      for (std::int64_t k = 0; k < depth(); ++k) {
-        w_.push_back(rng_.between(is_signed ? -largest : 0, largest));
-        const std::int64_t x = x_[static_cast<std::size_t>(group * depth() + k)];
-        sums_[m] += (x - x_zero_point_) * (w_.back() - w_zero_points_[m]);
-      }
-    }
+    std::vector<std::int64_t> w(static_cast<std::size_t>(elements_of(w_shape)));
+    for (std::int64_t& value : w) value = rng_.between(is_signed ? -largest : 0, largest);
+    node_.x = make::integers(form_.x, x_shape, x);
+    node_.x_zero_point = x_zero;
+    node_.w = make::integers(form_.w, w_shape, w);
+    node_.w_zero_point = w_zeros[0];
+    if (form_.channel_scales) node_.w_zero_point = ParameterValues(w_zeros);
+    if (groups_ > 1) node_.group = groups_;
+    sums_ = exact_sums(node_).values;
   }
 
   [[nodiscard]] std::int64_t output(const Stages& stages, std::int64_t sum, float w_scale, float y_scale) const {
@@ -330,12 +333,12 @@ class RequantizationProbe {
     std::int64_t sum = sums_[m];
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (form_.channel_scales && scales_.family == Family::near_tie) {
-        w_scales_[m] = random_float(rng_, std::ilogb(scales_.w) - static_cast<int>(rng_.below(2)) - 23);
+        node_.w_scale.values[m] = random_float(rng_, std::ilogb(scales_.w) - static_cast<int>(rng_.below(2)) - 23);
       }
-      sum = tie_sum(halves_.draw(rng_), w_scales_[m]);
-      if (disagree(pair, sum, w_scales_[m], scales_.y)) break;
+      sum = tie_sum(halves_.draw(rng_), node_.w_scale.values[m]);
+      if (disagree(pair, sum, node_.w_scale.values[m], scales_.y)) break;
     }
-    bias_[m] = sum - sums_[m];
+    (*node_.bias)[m] = static_cast<std::int32_t>(sum - sums_[m]);
   }
 
   // Halves of the sign of `sum`, as a magnitude; 1 where the range has none on that side.
@@ -351,8 +354,8 @@ class RequantizationProbe {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const double solved = static_cast<double>(magnitude_halves(sum)) * 0.5 * double{scales_.y} /
                             (double{scales_.x} * std::fabs(static_cast<double>(sum)));
-      w_scales_[m] = neighbour(static_cast<float>(solved), rng_.between(-1, 1));
-      if (disagree(pair, sum, w_scales_[m], scales_.y)) return;
+      node_.w_scale.values[m] = neighbour(static_cast<float>(solved), rng_.between(-1, 1));
+      if (disagree(pair, sum, node_.w_scale.values[m], scales_.y)) return;
     }
   }
 
@@ -366,25 +369,6 @@ class RequantizationProbe {
     }
   }
 
-  Case assemble() {
-    QLinearConvBuilder builder;
-    make::Shape x_shape{1, groups_ * inputs_};
-    make::Shape w_shape{channels_, inputs_};
-    x_shape.resize(static_cast<std::size_t>(form_.rank), kernel_);
-    w_shape.resize(static_cast<std::size_t>(form_.rank), kernel_);
-    builder.x(make::integers(form_.x, x_shape, x_)).x_zero_point(x_zero_point_).x_scale(scales_.x);
-    builder.w(make::integers(form_.w, w_shape, w_));
-    if (form_.channel_scales) {
-      builder.w_scale(w_scales_).w_zero_point(w_zero_points_);
-    } else {
-      builder.w_scale(scales_.w).w_zero_point(w_zero_points_[0]);
-    }
-    builder.y_type(form_.y).y_scale(scales_.y).y_zero_point(zero_point_);
-    if (form_.bias) builder.bias(bias_);
-    if (groups_ > 1) builder.group(groups_);
-    return builder.build();
-  }
-
   Rng& rng_;
   const Form& form_;
   const CandidatePairs& pairs_;
@@ -396,13 +380,8 @@ class RequantizationProbe {
   reference::IntegerRange range_{};
   std::int32_t zero_point_ = 0;
   Halves halves_{};
-  std::int64_t x_zero_point_ = 0;
-  std::vector<std::int64_t> w_zero_points_;
-  std::vector<std::int64_t> x_;
-  std::vector<std::int64_t> w_;
+  Convolution node_;
   std::vector<std::int64_t> sums_;  // without bias
-  std::vector<float> w_scales_;
-  std::vector<std::int64_t> bias_;
 };
 
 }  // namespace

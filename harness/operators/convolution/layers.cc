@@ -1,6 +1,5 @@
 // Layers of convolutions to time: the sets by name, and one layer as text.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,15 +7,18 @@
 #include <optional>
 
 #include "harness/base/text.h"
-#include "harness/model/case_builder.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/layers.h"
 #include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/description.h"
 #include "harness/operators/convolution/layers.h"
 
 namespace qconform::bench {
 
 namespace {
+
+using reference::ConvolutionGeometry;
+using reference::SpatialAxis;
 
 // Standard deviation of a uniform byte.
 constexpr double kByteDeviation = 73.9;
@@ -38,91 +40,52 @@ double mean_of_x(const LayerOptions& options) {
   return middle - static_cast<double>(options.x_zero_point);
 }
 
-std::int64_t depth_of(const LayerShape& shape) {
-  std::int64_t depth = shape.input_channels / shape.group;
-  for (const std::int64_t extent : shape.kernel) depth *= extent;
-  return depth;
-}
-
 // One bias for each channel: what puts the mean of its outputs where it is wanted.
-std::vector<std::int64_t> biases(const LayerShape& shape, const LayerOptions& options, const Tensor& w,
-                                 const std::vector<float>& relative_scales) {
-  const std::int64_t depth = depth_of(shape);
-  const double deviation = kByteDeviation * kByteDeviation * std::sqrt(static_cast<double>(depth));
-  const double w_zero_point = options.types == LayerTypes::u8u8 ? 128 : 0;
-  std::vector<std::int64_t> values;
-  for (std::int64_t channel = 0; channel < shape.output_channels; ++channel) {
+std::vector<std::int32_t> biases(const Convolution& c, const LayerOptions& options, double deviation) {
+  const std::int64_t depth = c.w.elements() / c.output_channels();
+  std::vector<std::int32_t> values;
+  for (std::int64_t channel = 0; channel < c.output_channels(); ++channel) {
     double sum = 0;
     for (std::int64_t i = 0; i < depth; ++i) {
-      sum += static_cast<double>(integer_at(w, channel * depth + i)) - w_zero_point;
+      sum += static_cast<double>(integer_at(c.w, channel * depth + i) - c.w_zero(channel));
     }
-    const double scale = relative_scales[static_cast<std::size_t>(channel)];
-    values.push_back(static_cast<std::int64_t>(kOutputMean * deviation / scale - sum * mean_of_x(options)));
+    const double bias = kOutputMean * deviation / c.w_scale_of(channel) - sum * mean_of_x(options);
+    values.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(bias)));
   }
   return values;
 }
 
-std::vector<std::int64_t> pads_of(const LayerShape& shape) {
-  std::vector<std::int64_t> begins;
-  std::vector<std::int64_t> ends;
-  for (const std::int64_t extent : shape.kernel) {
-    const std::int64_t total = (extent - 1) * shape.dilation;
-    begins.push_back(total / 2);
-    ends.push_back(total - total / 2);
-  }
-  begins.insert(begins.end(), ends.begin(), ends.end());
-  return begins;
-}
-
-std::vector<std::int64_t> with_channels(std::int64_t first, std::int64_t second,
-                                        const std::vector<std::int64_t>& spatial) {
-  std::vector<std::int64_t> shape{first, second};
-  shape.insert(shape.end(), spatial.begin(), spatial.end());
-  return shape;
-}
-
 // QLinearConv with a bias. Uniform data; the output's scale and the bias put most outputs well inside the
 // output's range, so that few saturate and a wrong sum shows.
-Case convolution_case(const LayerShape& shape, const LayerOptions& options) {
+Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& options) {
   Rng rng(options.seed);
   const bool x_signed = options.types == LayerTypes::s8s8;
-  const ElementType x_type = x_signed ? ElementType::int8 : ElementType::uint8;
-  const ElementType w_type = options.types == LayerTypes::u8u8 ? ElementType::uint8 : ElementType::int8;
-  const std::size_t axes = shape.kernel.size();
-  const Tensor w =
-      uniform(w_type, with_channels(shape.output_channels, shape.input_channels / shape.group, shape.kernel), rng);
-  std::vector<float> scales(static_cast<std::size_t>(shape.output_channels), 1.0F);
-  if (w_type == ElementType::int8) {
+  const bool w_signed = options.types != LayerTypes::u8u8;
+  Convolution c;
+  set_sizes(c, sizes);
+  c.w = uniform(w_signed ? ElementType::int8 : ElementType::uint8, std::move(c.w.shape), rng);
+  c.w_zero_point = w_signed ? 0 : 128;
+  if (w_signed) {
+    std::vector<float> scales(static_cast<std::size_t>(sizes.output_channels));
     for (float& scale : scales) scale = static_cast<float>(rng.between(64, 128)) / 128.0F;
+    c.w_zero_point = ParameterValues(std::vector<std::int64_t>(scales.size(), 0));
+    c.w_scale = ParameterValues(std::move(scales));
   }
-  const std::vector<std::int64_t> bias = biases(shape, options, w, scales);
-  const auto y_scale = static_cast<float>(kByteDeviation * kByteDeviation *
-                                          std::sqrt(static_cast<double>(depth_of(shape))) / kOutputDeviation);
-  QLinearConvBuilder builder;
-  builder.id(text_of(shape))
-      .x(uniform(x_type, with_channels(1, shape.input_channels, shape.input), rng))
-      .x_zero_point(options.x_zero_point)
-      .w(w)
-      .y_type(x_type)
-      .y_scale(y_scale)
-      .y_zero_point(x_signed ? -128 : 0)
-      .bias(bias)
-      .kernel_shape(shape.kernel)
-      .strides(std::vector<std::int64_t>(axes, shape.stride))
-      .dilations(std::vector<std::int64_t>(axes, shape.dilation))
-      .pads(pads_of(shape))
-      .group(shape.group);
-  if (w_type == ElementType::int8) {
-    builder.w_scale(scales).w_zero_point(std::vector<std::int64_t>(scales.size(), 0));
-  } else {
-    builder.w_scale(1.0F).w_zero_point(128);
-  }
-  return builder.build();
+  const double deviation = kByteDeviation * kByteDeviation * std::sqrt(static_cast<double>(sizes.depth()));
+  c.bias = biases(c, options, deviation);
+  c.x = uniform(x_signed ? ElementType::int8 : ElementType::uint8, std::move(c.x.shape), rng);
+  c.x_zero_point = options.x_zero_point;
+  c.y_type = c.x.type;
+  c.y_scale = static_cast<float>(deviation / kOutputDeviation);
+  c.y_zero_point = x_signed ? -128 : 0;
+  Case result = build_convolution(std::move(c));
+  result.id = text_of(sizes);
+  return result;
 }
 
-Layer layer_of(std::string_view set, const CountedShape& counted, const LayerOptions& options) {
+Layer layer_of(std::string_view set, const CountedLayer& counted, const LayerOptions& options) {
   Layer layer;
-  layer.test_case = convolution_case(counted.shape, options);
+  layer.test_case = convolution_case(counted.sizes, options);
   layer.name = layer.test_case.id;
   layer.set = set;
   layer.count = counted.count;
@@ -137,7 +100,7 @@ std::vector<LayerSet> convolution_layer_sets() {
     sets.push_back({info.name, info.description, info.is_network, [name = info.name](const LayerOptions& options) {
                       std::vector<Layer> layers;
                       const auto shapes = convolution_set(name);
-                      for (const CountedShape& counted : *shapes) layers.push_back(layer_of(name, counted, options));
+                      for (const CountedLayer& counted : *shapes) layers.push_back(layer_of(name, counted, options));
                       return layers;
                     }});
   }
@@ -145,8 +108,8 @@ std::vector<LayerSet> convolution_layer_sets() {
 }
 
 Result<Layer> convolution_layer(std::string_view text, const LayerOptions& options) {
-  QCONFORM_ASSIGN(const auto shape, parse_layer(text));
-  return layer_of("layer", {shape, 1}, options);
+  QCONFORM_ASSIGN(const auto sizes, parse_layer(text));
+  return layer_of("layer", {sizes, 1}, options);
 }
 
 void measure_convolution(const Lowered& lowered, Layer& layer) {
@@ -168,32 +131,53 @@ constexpr std::array kSets{
     LayerSetInfo{"conformer-1d", "the convolution modules of Conformer S, M and L, 10 s of audio: 1-D", false},
 };
 
-// Layers in their order; a shape that comes again is counted where it came first.
+// Pads that keep the size at stride 1.
+ConvolutionGeometry padded(ConvolutionGeometry sizes) {
+  for (SpatialAxis& axis : sizes.axes) {
+    const std::int64_t total = axis.kernel_extent() - 1;
+    axis.pad_begin = total / 2;
+    axis.pad_end = total - axis.pad_begin;
+    axis.output = (axis.input - 1) / axis.stride + 1;
+  }
+  return sizes;
+}
+
+struct Channels {
+  std::int64_t in, out, group;
+};
+
+ConvolutionGeometry layer_of_axes(const Channels& channels, std::size_t rank, std::int64_t kernel, std::int64_t stride,
+                                  std::int64_t size) {
+  const SpatialAxis axis{size, kernel, stride, 1, 0, 0, 0};
+  return padded({1, channels.in, channels.out, channels.group, std::vector<SpatialAxis>(rank, axis)});
+}
+
+// Layers in their order; one that comes again is counted where it came first.
 class Network {
  public:
-  void add(const LayerShape& shape) {
+  void add(const ConvolutionGeometry& sizes) {
     const auto known = std::find_if(layers_.begin(), layers_.end(),
-                                    [&](const CountedShape& layer) { return text_of(layer.shape) == text_of(shape); });
+                                    [&](const CountedLayer& layer) { return text_of(layer.sizes) == text_of(sizes); });
     if (known != layers_.end()) {
       ++known->count;
     } else {
-      layers_.push_back({shape, 1});
+      layers_.push_back({sizes, 1});
     }
   }
   void convolution(std::int64_t kernel, std::int64_t stride, std::int64_t in, std::int64_t out, std::int64_t size) {
-    add({{kernel, kernel}, {size, size}, stride, 1, in, out, 1});
+    add(layer_of_axes({in, out, 1}, 2, kernel, stride, size));
   }
   void depthwise(std::int64_t kernel, std::int64_t stride, std::int64_t channels, std::int64_t size) {
-    add({{kernel, kernel}, {size, size}, stride, 1, channels, channels, channels});
+    add(layer_of_axes({channels, channels, channels}, 2, kernel, stride, size));
   }
-  [[nodiscard]] std::vector<CountedShape> layers() && { return std::move(layers_); }
+  [[nodiscard]] std::vector<CountedLayer> layers() && { return std::move(layers_); }
 
  private:
-  std::vector<CountedShape> layers_;
+  std::vector<CountedLayer> layers_;
 };
 
 // He et al., Deep Residual Learning for Image Recognition, 2015, table 1; v1.5 has the stride in the 3x3.
-std::vector<CountedShape> resnet50() {
+std::vector<CountedLayer> resnet50() {
   struct Stage {
     std::int64_t blocks, width, size;  // size: of the stage's input
   };
@@ -220,7 +204,7 @@ struct BlockGroup {
 };
 
 // Blocks of 1x1 expansion, depthwise, 1x1 projection between a stem and a head.
-std::vector<CountedShape> inverted_residuals(std::span<const BlockGroup> groups) {
+std::vector<CountedLayer> inverted_residuals(std::span<const BlockGroup> groups) {
   Network network;
   network.convolution(3, 2, 3, 32, 224);
   std::int64_t in = 32;
@@ -241,14 +225,14 @@ std::vector<CountedShape> inverted_residuals(std::span<const BlockGroup> groups)
 }
 
 // Sandler et al., MobileNetV2, 2018, table 2.
-std::vector<CountedShape> mobilenetv2() {
+std::vector<CountedLayer> mobilenetv2() {
   static constexpr BlockGroup kGroups[] = {{1, 3, 1, 16, 1}, {6, 3, 2, 24, 2},  {6, 3, 2, 32, 3}, {6, 3, 2, 64, 4},
                                            {6, 3, 1, 96, 3}, {6, 3, 2, 160, 3}, {6, 3, 1, 320, 1}};
   return inverted_residuals(kGroups);
 }
 
 // Tan and Le, EfficientNet, 2019, table 1, without squeeze-and-excitation, as EfficientNet-Lite has it.
-std::vector<CountedShape> efficientnet_lite() {
+std::vector<CountedLayer> efficientnet_lite() {
   static constexpr BlockGroup kGroups[] = {{1, 3, 1, 16, 1},  {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2}, {6, 3, 2, 80, 3},
                                            {6, 5, 1, 112, 3}, {6, 5, 2, 192, 4}, {6, 3, 1, 320, 1}};
   return inverted_residuals(kGroups);
@@ -256,28 +240,28 @@ std::vector<CountedShape> efficientnet_lite() {
 
 // Gulati et al., Conformer, 2020, table 1: dimensions and blocks; the kernel of 32 as 31, which has a middle. A
 // pointwise convolution to twice the width (for the gated linear unit), a depthwise one, a pointwise one.
-std::vector<CountedShape> conformer() {
+std::vector<CountedLayer> conformer() {
   struct Size {
     std::int64_t width, blocks;
   };
   constexpr std::int64_t kFrames = 250;  // 10 s at 40 ms
-  std::vector<CountedShape> layers;
+  std::vector<CountedLayer> layers;
   for (const auto& [width, blocks] : {Size{144, 16}, {256, 16}, {512, 17}}) {
-    layers.push_back({{{1}, {kFrames}, 1, 1, width, 2 * width, 1}, blocks});
-    layers.push_back({{{31}, {kFrames}, 1, 1, width, width, width}, blocks});
-    layers.push_back({{{1}, {kFrames}, 1, 1, width, width, 1}, blocks});
+    layers.push_back({layer_of_axes({width, 2 * width, 1}, 1, 1, 1, kFrames), blocks});
+    layers.push_back({layer_of_axes({width, width, width}, 1, 31, 1, kFrames), blocks});
+    layers.push_back({layer_of_axes({width, width, 1}, 1, 1, 1, kFrames), blocks});
   }
   return layers;
 }
 
-std::vector<CountedShape> yardstick() {
+std::vector<CountedLayer> yardstick() {
   static constexpr std::array kLayers{"7x7/2 3->64 @224",        "1x1 64->64 @56",        "3x3 64->64 @56",
                                       "1x1 256->64 @56",         "3x3 128->128 @28",      "3x3 256->256 @14",
                                       "1x1 1024->256 @14",       "3x3 512->512 @7",       "1x1 2048->512 @7",
                                       "3x3/2 96 @112 depthwise", "3x3 144 @56 depthwise", "3x3 384 @14 depthwise",
                                       "3x3 960 @7 depthwise",    "1x1 32->16 @112",       "1x1 96->24 @56",
                                       "1x1 384->64 @14",         "1x1 960->160 @7"};
-  std::vector<CountedShape> layers;
+  std::vector<CountedLayer> layers;
   for (const char* text : kLayers) layers.push_back({*parse_layer(text), 1});
   return layers;
 }
@@ -288,7 +272,7 @@ std::span<const LayerSetInfo> convolution_sets() {
   return kSets;
 }
 
-std::optional<std::vector<CountedShape>> convolution_set(std::string_view name) {
+std::optional<std::vector<CountedLayer>> convolution_set(std::string_view name) {
   if (name == "yardstick") return yardstick();
   if (name == "resnet50") return resnet50();
   if (name == "mobilenetv2") return mobilenetv2();
@@ -326,21 +310,22 @@ class Reader {
     words_.erase(std::remove(words_.begin(), words_.end(), ""), words_.end());
   }
 
-  [[nodiscard]] Result<LayerShape> read() {
-    LayerShape shape;
+  [[nodiscard]] Result<ConvolutionGeometry> read() {
+    ConvolutionGeometry layer;
+    layer.batch = 1;
     if (words_.size() < 3) return wrong("a layer");
-    if (!read_kernel(words_[0], shape)) return wrong(words_[0]);
-    if (!read_channels(words_[1], shape)) return wrong(words_[1]);
-    if (!read_input(words_[2], shape)) return wrong(words_[2]);
+    if (!read_kernel(words_[0], layer)) return wrong(words_[0]);
+    if (!read_channels(words_[1], layer)) return wrong(words_[1]);
+    if (!read_input(words_[2], layer)) return wrong(words_[2]);
     for (next_ = 3; next_ < words_.size();) {
       const std::string_view word = words_[next_];
-      if (!read_option(shape)) return wrong(word);
+      if (!read_option(layer)) return wrong(word);
     }
-    if (shape.input_channels % shape.group != 0 || shape.output_channels % shape.group != 0) {
-      return fail("--layers", fmt::format("group {} does not divide the channels {}->{}", shape.group,
-                                          shape.input_channels, shape.output_channels));
+    if (layer.input_channels % layer.group != 0 || layer.output_channels % layer.group != 0) {
+      return fail("--layers", fmt::format("group {} does not divide the channels {}->{}", layer.group,
+                                          layer.input_channels, layer.output_channels));
     }
-    return shape;
+    return padded(std::move(layer));
   }
 
  private:
@@ -350,44 +335,43 @@ class Reader {
                                         part == "a layer" ? std::string("the text") : fmt::format("\"{}\"", part)));
   }
 
-  static bool read_kernel(std::string_view word, LayerShape& shape) {
+  static bool read_kernel(std::string_view word, ConvolutionGeometry& layer) {
     const auto parts = split(word, "/");
     const auto kernel = extents(parts[0]);
     const auto stride = parts.size() == 2 ? number(parts[1]) : std::optional<std::int64_t>(1);
     if (!kernel || !stride || parts.size() > 2) return false;
-    shape.kernel = *kernel;
-    shape.stride = *stride;
+    for (const std::int64_t taps : *kernel) layer.axes.push_back({0, taps, *stride, 1, 0, 0, 0});
     return true;
   }
 
-  static bool read_channels(std::string_view word, LayerShape& shape) {
+  static bool read_channels(std::string_view word, ConvolutionGeometry& layer) {
     const auto parts = split(word, "->");
     const auto in = number(parts.front());
     const auto out = number(parts.back());
     if (!in || !out || parts.size() > 2) return false;
-    shape.input_channels = *in;
-    shape.output_channels = *out;
+    layer.input_channels = *in;
+    layer.output_channels = *out;
     return true;
   }
 
-  static bool read_input(std::string_view word, LayerShape& shape) {
+  static bool read_input(std::string_view word, ConvolutionGeometry& layer) {
     if (!word.starts_with('@')) return false;
     const auto input = extents(word.substr(1));
-    if (!input || (input->size() != 1 && input->size() != shape.kernel.size())) return false;
-    shape.input = *input;
-    shape.input.resize(shape.kernel.size(), input->front());
+    if (!input || (input->size() != 1 && input->size() != layer.axes.size())) return false;
+    for (std::size_t i = 0; i < layer.axes.size(); ++i) layer.axes[i].input = (*input)[input->size() == 1 ? 0 : i];
     return true;
   }
 
-  bool read_option(LayerShape& shape) {
+  bool read_option(ConvolutionGeometry& layer) {
     const std::string_view name = words_[next_++];
     if (name == "depthwise") {
-      shape.group = shape.input_channels;
+      layer.group = layer.input_channels;
       return true;
     }
     const auto value = next_ < words_.size() ? number(words_[next_++]) : std::nullopt;
     if (!value || (name != "group" && name != "dilation")) return false;
-    (name == "group" ? shape.group : shape.dilation) = *value;
+    if (name == "group") layer.group = *value;
+    for (SpatialAxis& axis : layer.axes) axis.dilation = name == "dilation" ? *value : axis.dilation;
     return true;
   }
 
@@ -397,22 +381,29 @@ class Reader {
 
 }  // namespace
 
-Result<LayerShape> parse_layer(std::string_view text) {
+Result<ConvolutionGeometry> parse_layer(std::string_view text) {
   return Reader(text).read();
 }
 
-std::string text_of(const LayerShape& shape) {
-  std::string text = fmt::format("{}", fmt::join(shape.kernel, "x"));
-  if (shape.stride != 1) text += fmt::format("/{}", shape.stride);
-  text += fmt::format(" {}", shape.input_channels);
-  if (shape.output_channels != shape.input_channels || shape.group == 1)
-    text += fmt::format("->{}", shape.output_channels);
-  const bool square = std::all_of(shape.input.begin(), shape.input.end(), [&](auto n) { return n == shape.input[0]; });
-  text += square ? fmt::format(" @{}", shape.input[0]) : fmt::format(" @{}", fmt::join(shape.input, "x"));
-  const bool depthwise = shape.group > 1 && shape.group == shape.input_channels;
+std::string text_of(const ConvolutionGeometry& layer) {
+  const auto joined = [&](std::int64_t SpatialAxis::*member) {
+    std::string text;
+    for (const SpatialAxis& axis : layer.axes) text += fmt::format("{}{}", text.empty() ? "" : "x", axis.*member);
+    return text;
+  };
+  const SpatialAxis& first = layer.axes.front();
+  std::string text = joined(&SpatialAxis::kernel);
+  if (first.stride != 1) text += fmt::format("/{}", first.stride);
+  text += fmt::format(" {}", layer.input_channels);
+  if (layer.output_channels != layer.input_channels || layer.group == 1)
+    text += fmt::format("->{}", layer.output_channels);
+  const bool square = std::all_of(layer.axes.begin(), layer.axes.end(),
+                                  [&](const SpatialAxis& axis) { return axis.input == first.input; });
+  text += square ? fmt::format(" @{}", first.input) : " @" + joined(&SpatialAxis::input);
+  const bool depthwise = layer.group > 1 && layer.group == layer.input_channels;
   if (depthwise) text += " depthwise";
-  if (shape.group > 1 && !depthwise) text += fmt::format(" group {}", shape.group);
-  if (shape.dilation != 1) text += fmt::format(" dilation {}", shape.dilation);
+  if (layer.group > 1 && !depthwise) text += fmt::format(" group {}", layer.group);
+  if (first.dilation != 1) text += fmt::format(" dilation {}", first.dilation);
   return text;
 }
 

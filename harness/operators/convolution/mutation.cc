@@ -7,6 +7,8 @@
 #include "harness/model/mutate/case_mutator.h"
 #include "harness/model/operator.h"
 #include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/description.h"
+#include "reference/numerics/integers.h"
 
 namespace qconform::mutation {
 namespace {
@@ -15,23 +17,18 @@ using Values = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLargestGroup = 4096;
 
-// Holds the dimensions of the convolution that the tensors state. They may contradict each other where a case is out of
-// contract.
-struct Dimensions {
-  Values x;  // N, C, spatial...
-  Values w;  // M, C / group, kernel...
-  std::int64_t group;
-
-  [[nodiscard]] std::size_t spatial() const { return x.size() - 2; }
-};
-
-std::optional<Dimensions> dimensions_of(Case& test_case) {
+// The shapes and the group of a case. They may contradict each other where it is out of contract.
+std::optional<Convolution> sizes_of(Case& test_case) {
   const Tensor* const x = input_named(test_case, "x");
   const Tensor* const w = input_named(test_case, "w");
   if (x == nullptr || w == nullptr || x->shape.size() < 3 || x->shape.size() != w->shape.size()) return std::nullopt;
   const auto* const group = attribute_of<std::int64_t>(test_case, "group");
   if (group != nullptr && (*group < 1 || *group > kLargestGroup)) return std::nullopt;
-  return Dimensions{x->shape, w->shape, group == nullptr ? 1 : *group};
+  Convolution sizes;
+  sizes.x.shape = x->shape;
+  sizes.w.shape = w->shape;
+  sizes.group = group == nullptr ? 1 : *group;
+  return sizes;
 }
 
 bool is_small_shape(const Values& shape) {
@@ -50,47 +47,47 @@ std::int64_t draw_extent(Rng& rng) {
   return rng.chance(1, 64) ? 0 : rng.chance(1, 8) ? rng.between(8, 70) : rng.between(1, 9);
 }
 
-std::size_t draw_axis(Rng& rng, const Dimensions& d) {
-  return 2 + rng.below(static_cast<std::uint32_t>(d.spatial()));
+std::size_t draw_axis(Rng& rng, const Convolution& sizes) {
+  return 2 + rng.below(static_cast<std::uint32_t>(sizes.spatial_rank()));
 }
 
-// Brings x, w, kernel_shape, group and what belongs to output channels in line with the dimensions.
-bool apply(Case& test_case, Rng& rng, const Dimensions& d) {
-  if (!is_small_shape(d.x) || !is_small_shape(d.w)) return false;
+// Brings x, w, kernel_shape, group and what belongs to output channels in line with the sizes.
+bool apply(Case& test_case, Rng& rng, const Convolution& sizes) {
+  if (!is_small_shape(sizes.x.shape) || !is_small_shape(sizes.w.shape)) return false;
   Tensor& x = *input_named(test_case, "x");
   Tensor& w = *input_named(test_case, "w");
   const std::int64_t channels_before = w.shape[0];
-  if (x.shape != d.x) x = reshaped(rng, x, d.x);
-  if (w.shape != d.w) w = reshaped(rng, w, d.w);
+  if (x.shape != sizes.x.shape) x = reshaped(rng, x, sizes.x.shape);
+  if (w.shape != sizes.w.shape) w = reshaped(rng, w, sizes.w.shape);
   if (test_case.attribute("kernel_shape") != nullptr) {
-    set_attribute(test_case, "kernel_shape", Values(d.w.begin() + 2, d.w.end()));
+    set_attribute(test_case, "kernel_shape", Values(sizes.w.shape.begin() + 2, sizes.w.shape.end()));
   }
-  if (d.group != 1 || test_case.attribute("group") != nullptr) set_attribute(test_case, "group", d.group);
+  if (*sizes.group != 1 || test_case.attribute("group") != nullptr) set_attribute(test_case, "group", *sizes.group);
   for (const char* name : {"w_scale", "w_zero_point", "B"}) {
     Tensor* const parameter = input_named(test_case, name);
     if (parameter != nullptr && parameter->shape == Values{channels_before}) {
-      *parameter = reshaped(rng, *parameter, {d.w[0]});
+      *parameter = reshaped(rng, *parameter, {sizes.w.shape[0]});
     }
   }
   return true;
 }
 
-bool change_dimension(Case& test_case, Rng& rng, Dimensions d) {
+bool change_dimension(Case& test_case, Rng& rng, Convolution sizes) {
   switch (rng.below(6)) {
-    case 0: d.x[0] = rng.chance(1, 32) ? 0 : rng.between(1, 3); break;
-    case 1: d.w[1] = draw_channels(rng); break;
-    case 2: d.w[0] = draw_channels(rng) * d.group; break;
+    case 0: sizes.x.shape[0] = rng.chance(1, 32) ? 0 : rng.between(1, 3); break;
+    case 1: sizes.w.shape[1] = draw_channels(rng); break;
+    case 2: sizes.w.shape[0] = draw_channels(rng) * *sizes.group; break;
     case 3: {
-      const std::int64_t per_group = d.w[0] / d.group;
-      d.group = rng.between(1, 6);
-      d.w[0] = std::max<std::int64_t>(per_group, 1) * d.group;
+      const std::int64_t per_group = sizes.w.shape[0] / *sizes.group;
+      *sizes.group = rng.between(1, 6);
+      sizes.w.shape[0] = std::max<std::int64_t>(per_group, 1) * *sizes.group;
       break;
     }
-    case 4: d.x[draw_axis(rng, d)] = draw_extent(rng); break;
-    default: d.w[draw_axis(rng, d)] = rng.chance(1, 8) ? rng.between(1, 12) : rng.between(1, 4);
+    case 4: sizes.x.shape[draw_axis(rng, sizes)] = draw_extent(rng); break;
+    default: sizes.w.shape[draw_axis(rng, sizes)] = rng.chance(1, 8) ? rng.between(1, 12) : rng.between(1, 4);
   }
-  d.x[1] = d.w[1] * d.group;
-  return apply(test_case, rng, d);
+  sizes.x.shape[1] = sizes.w.shape[1] * *sizes.group;
+  return apply(test_case, rng, sizes);
 }
 
 // A list attribute with `parts` values for each spatial axis gets values for one more, or loses one's.
@@ -107,24 +104,24 @@ void change_list(Case& test_case, const char* name, std::size_t parts, std::size
   set_attribute(test_case, name, std::move(changed));
 }
 
-bool change_rank(Case& test_case, Rng& rng, Dimensions d) {
-  const std::size_t spatial = d.spatial();
+bool change_rank(Case& test_case, Rng& rng, Convolution sizes) {
+  const std::size_t spatial = sizes.spatial_rank();
   const bool add = spatial == 1 || (spatial < 3 && rng.chance(1, 2));
   for (const char* name : {"strides", "dilations"}) change_list(test_case, name, 1, spatial, add, 1);
   change_list(test_case, "pads", 2, spatial, add, 0);
   if (add) {
-    d.x.push_back(rng.between(1, 5));
-    d.w.push_back(rng.between(1, 3));
+    sizes.x.shape.push_back(rng.between(1, 5));
+    sizes.w.shape.push_back(rng.between(1, 3));
   } else {
-    d.x.pop_back();
-    d.w.pop_back();
+    sizes.x.shape.pop_back();
+    sizes.w.shape.pop_back();
   }
-  return apply(test_case, rng, d);
+  return apply(test_case, rng, sizes);
 }
 
-bool change_geometry(Case& test_case, Rng& rng, const Dimensions& d) {
+bool change_geometry(Case& test_case, Rng& rng, const Convolution& sizes) {
   static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"};
-  const std::size_t spatial = d.spatial();
+  const std::size_t spatial = sizes.spatial_rank();
   const auto list = [&](std::size_t count, std::int64_t lo, std::int64_t hi) {
     Values values(count);
     for (std::int64_t& value : values) value = rng.between(lo, hi);
@@ -139,7 +136,7 @@ bool change_geometry(Case& test_case, Rng& rng, const Dimensions& d) {
       return true;
     case 3:
       if (test_case.attribute("kernel_shape") == nullptr) {
-        set_attribute(test_case, "kernel_shape", Values(d.w.begin() + 2, d.w.end()));
+        set_attribute(test_case, "kernel_shape", Values(sizes.w.shape.begin() + 2, sizes.w.shape.end()));
       } else {
         erase_attribute(test_case, "kernel_shape");
       }
@@ -244,17 +241,17 @@ bool change_scale(Case& test_case, Rng& rng) {
 }  // namespace
 
 bool change_convolution(Case& test_case, Rng& rng) {
-  const std::optional<Dimensions> dimensions = dimensions_of(test_case);
-  if (!dimensions) return false;
+  const std::optional<Convolution> sizes = sizes_of(test_case);
+  if (!sizes) return false;
   switch (rng.below(12)) {
     case 0:
-    case 1: return change_dimension(test_case, rng, *dimensions);
-    case 2: return change_rank(test_case, rng, *dimensions);
+    case 1: return change_dimension(test_case, rng, *sizes);
+    case 2: return change_rank(test_case, rng, *sizes);
     case 3:
-    case 4: return change_geometry(test_case, rng, *dimensions);
+    case 4: return change_geometry(test_case, rng, *sizes);
     case 5: return change_type(test_case, rng);
-    case 6: return change_granularity(test_case, rng, dimensions->w[0]);
-    case 7: return change_presence(test_case, rng, dimensions->w[0]);
+    case 6: return change_granularity(test_case, rng, sizes->output_channels());
+    case 7: return change_presence(test_case, rng, sizes->output_channels());
     case 8: return change_bias(test_case, rng);
     case 9: return fill_with_ends(test_case, rng);
     default: return change_scale(test_case, rng);
@@ -263,36 +260,30 @@ bool change_convolution(Case& test_case, Rng& rng) {
 
 namespace {
 
-// The sums of QLinearConv are the outputs of ConvInteger.
-std::optional<Tensor> sums_of(Case& test_case) {
-  Case sums = test_case;
-  sums.node().op_type = "ConvInteger";
-  sums.inputs.clear();
-  for (const char* name : {"x", "w", "x_zero_point", "w_zero_point"}) {
-    const Tensor* const input = input_named(test_case, name);
-    if (input == nullptr) return std::nullopt;
-    sums.inputs.emplace_back(*input);
-  }
-  const Classification classification = classify(sums);
-  if (!classification.lowered) return std::nullopt;
-  return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+// The sums without bias, as ConvInteger returns them. None of what is out of contract.
+ConvolutionSums sums_in_int32(const Case& test_case) {
+  std::optional<Convolution> c = read_convolution(test_case);
+  if (!c) return {};
+  c->bias.reset();
+  ConvolutionSums sums = exact_sums(*c);
+  for (std::int64_t& sum : sums.values) sum = reference::wrap_to_int32(sum);
+  return sums;
 }
 
-// The output channel that element `index` of [N, M, ...] belongs to.
-std::int64_t channel_of(const Tensor& sums, std::int64_t index) {
-  return index / elements_of(std::span(sums.shape).subspan(2)) % sums.shape[1];
+// One of the sums; there is one.
+std::size_t draw_sum_index(Rng& rng, const ConvolutionSums& sums) {
+  return rng.below(static_cast<std::uint32_t>(sums.values.size()));
 }
 
 // y_scale = |A| * sx * sw / (q + 1/2), and a zero point that keeps q inside the output's range.
 bool solve_scale(Case& test_case, Rng& rng) {
-  if (!classify(test_case).lowered) return false;  // types and shapes below are then what they should be
-  const std::optional<Tensor> sums = sums_of(test_case);
-  if (!sums || sums->elements() == 0) return false;
-  const std::int64_t index = draw_index(rng, *sums);
+  const ConvolutionSums sums = sums_in_int32(test_case);
+  if (sums.values.empty()) return false;  // types and shapes below are what they should be
+  const std::size_t index = draw_sum_index(rng, sums);
   const Tensor& w_scale = *input_named(test_case, "w_scale");
-  const std::int64_t channel = channel_of(*sums, index);
+  const auto channel = static_cast<std::int64_t>(sums.channel_of(index));
   const Tensor* const bias = input_named(test_case, "B");
-  const std::int64_t sum = integer_at(*sums, index) + (bias == nullptr ? 0 : integer_at(*bias, channel));
+  const std::int64_t sum = sums.values[index] + (bias == nullptr ? 0 : integer_at(*bias, channel));
   const std::int64_t whole = rng.between(0, rng.chance(1, 2) ? 7 : 120);
   const float solved = tie_scale(sum, std::fabs(float_at(*input_named(test_case, "x_scale"), 0)),
                                  std::fabs(float_at(w_scale, w_scale.elements() == 1 ? 0 : channel)), 2 * whole + 1);
@@ -308,11 +299,10 @@ bool solve_scale(Case& test_case, Rng& rng) {
 // Scales that are powers of two, and a bias that makes one sum an odd number of halves: a tie that no
 // float32 arithmetic misses (tier F_0).
 bool solve_bias(Case& test_case, Rng& rng) {
-  if (!classify(test_case).lowered) return false;
-  const std::optional<Tensor> sums = sums_of(test_case);
-  if (!sums || sums->elements() == 0) return false;
-  const std::int64_t channels = sums->shape[1];
-  const std::int64_t index = draw_index(rng, *sums);
+  const ConvolutionSums sums = sums_in_int32(test_case);
+  if (sums.values.empty()) return false;
+  const auto channels = static_cast<std::int64_t>(sums.channels);
+  const std::size_t index = draw_sum_index(rng, sums);
   if (input_named(test_case, "B") == nullptr) {
     set_input(test_case, "B", reshaped(rng, Tensor::scalar<std::int32_t>(ElementType::int32, 0), {channels}));
   }
@@ -326,8 +316,8 @@ bool solve_bias(Case& test_case, Rng& rng) {
   static constexpr std::int64_t kFactors[] = {1, 1, 1, 3, 5, 7};
   const auto factor = static_cast<double>(rng.pick(kFactors));
   const double wanted = static_cast<double>(odd) * factor * power(zeros) + static_cast<double>(beside);
-  store_number(*input_named(test_case, "B"), channel_of(*sums, index),
-               wanted - static_cast<double>(integer_at(*sums, index)));
+  store_number(*input_named(test_case, "B"), static_cast<std::int64_t>(sums.channel_of(index)),
+               wanted - static_cast<double>(sums.values[index]));
   store_number(*input_named(test_case, "x_scale"), 0, power(x_exponent));
   Tensor& w_scale = *input_named(test_case, "w_scale");
   for (std::int64_t i = 0; i < w_scale.elements(); ++i) store_number(w_scale, i, power(w_exponent));

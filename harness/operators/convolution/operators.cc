@@ -262,7 +262,7 @@ Classification classify_qlinear_conv(const Case& test_case) {
   Classification result;
   NodeReader reader(test_case, kQLinearConvInputs, result.contract);
   if (!reader.check_signature(convolution_attributes())) return result;
-  auto operands = read_convolution(reader, result.contract);
+  auto operands = read_operands(reader, result.contract);
   if (!operands) return result;
   const std::int64_t channels = operands->geometry.output_channels;
   if (!check_parameters(reader, channels, result.contract)) return result;
@@ -385,7 +385,7 @@ Classification classify_conv_integer(const Case& test_case) {
   Classification result;
   NodeReader reader(test_case, kConvIntegerInputs, result.contract);
   if (!reader.check_signature(convolution_attributes())) return result;
-  auto operands = read_convolution(reader, result.contract);
+  auto operands = read_operands(reader, result.contract);
   if (!operands) return result;
   result.lowered = std::make_unique<LoweredConvInteger>(
       reference::ConvInteger{std::move(*operands)}, *reader.input("x"), *reader.input("w"), has_same_padding(reader));

@@ -13,34 +13,14 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-// A drawn convolution before its tensors exist.
-struct Shape {
-  std::int64_t batch = 1;
-  std::int64_t group = 1;
-  std::int64_t group_inputs = 1;
-  std::int64_t group_outputs = 1;
-  Values input, kernel, stride, dilation, pad_begin, pad_end;
-  const char* auto_pad = "NOTSET";
+using reference::ConvolutionGeometry;
 
-  [[nodiscard]] std::int64_t input_channels() const { return group * group_inputs; }
-  [[nodiscard]] std::int64_t output_channels() const { return group * group_outputs; }
-  [[nodiscard]] std::int64_t depth() const {
-    std::int64_t product = group_inputs;
-    for (const std::int64_t k : kernel) product *= k;
-    return product;
-  }
-  [[nodiscard]] Values x_shape() const { return joined(batch, input_channels(), input); }
-  [[nodiscard]] Values w_shape() const { return joined(output_channels(), group_inputs, kernel); }
-
- private:
-  static Values joined(std::int64_t first, std::int64_t second, const Values& spatial) {
-    Values shape;
-    shape.reserve(2 + spatial.size());
-    shape.assign({first, second});
-    shape.insert(shape.end(), spatial.begin(), spatial.end());
-    return shape;
-  }
-};
+void set_channels(ConvolutionGeometry& sizes, std::int64_t group, std::int64_t group_inputs,
+                  std::int64_t group_outputs) {
+  sizes.group = group;
+  sizes.input_channels = group * group_inputs;
+  sizes.output_channels = group * group_outputs;
+}
 
 // Channel counts lie around the widths of vector registers one time in four.
 std::int64_t draw_channels(Rng& rng, const Swarm& swarm, std::int64_t most) {
@@ -54,34 +34,24 @@ std::int64_t draw_channels(Rng& rng, const Swarm& swarm, std::int64_t most) {
 }
 
 // More than blocks of 128 hold.
-void draw_many_channels(Rng& rng, const Swarm& swarm, Shape& shape) {
-  if (swarm.draw(rng, feature::groups, 1, 3)) {
-    shape.group = rng.between(129, 260);
-    return;
-  }
-  shape.group_inputs = rng.between(1, 3);
-  shape.group_outputs = rng.between(129, 260);
+void draw_many_channels(Rng& rng, const Swarm& swarm, ConvolutionGeometry& sizes) {
+  if (swarm.draw(rng, feature::groups, 1, 3)) return set_channels(sizes, rng.between(129, 260), 1, 1);
+  const std::int64_t inputs = rng.between(1, 3);
+  set_channels(sizes, 1, inputs, rng.between(129, 260));
 }
 
-void draw_channels(Rng& rng, const Swarm& swarm, Shape& shape) {
+void draw_channels(Rng& rng, const Swarm& swarm, ConvolutionGeometry& sizes) {
   if (!swarm.draw(rng, feature::groups, 3, 8)) {
-    shape.group_inputs = draw_channels(rng, swarm, 33);
-    shape.group_outputs = draw_channels(rng, swarm, 33);
-    return;
+    const std::int64_t inputs = draw_channels(rng, swarm, 33);
+    return set_channels(sizes, 1, inputs, draw_channels(rng, swarm, 33));
   }
-  switch (rng.below(3)) {
-    case 0:  // depthwise
-      shape.group = draw_channels(rng, swarm, 33);
-      break;
-    case 1:  // depthwise with a depth multiplier
-      shape.group = rng.between(2, 5);
-      shape.group_outputs = rng.between(2, 3);
-      break;
-    default:
-      shape.group = rng.between(2, 4);
-      shape.group_inputs = rng.between(1, 5);
-      shape.group_outputs = rng.between(1, 5);
-  }
+  const std::uint64_t kind = rng.below(3);
+  // Depthwise, without or with a depth multiplier.
+  if (kind == 0) return set_channels(sizes, draw_channels(rng, swarm, 33), 1, 1);
+  const std::int64_t group = kind == 1 ? rng.between(2, 5) : rng.between(2, 4);
+  if (kind == 1) return set_channels(sizes, group, 1, rng.between(2, 3));
+  const std::int64_t inputs = rng.between(1, 5);
+  set_channels(sizes, group, inputs, rng.between(1, 5));
 }
 
 struct Pads {
@@ -99,7 +69,8 @@ Pads draw_pads(Rng& rng, const Swarm& swarm, std::int64_t extent) {
 }
 
 // One spatial dimension. `outputs` bounds the output size, so that the whole stays small; `large` is of this axis.
-void draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, LargeExtent large, Shape& shape) {
+reference::SpatialAxis draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, LargeExtent large,
+                                 std::string_view auto_pad) {
   static constexpr std::int64_t kKernels[] = {1, 1, 2, 3, 3, 3, 4, 5};
   static constexpr std::int64_t kSteps[] = {2, 2, 3};
   std::int64_t kernel = rng.pick(kKernels);
@@ -111,39 +82,39 @@ void draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, LargeExtent l
     kernel = std::max<std::int64_t>(kernel, 2);
   }
   const std::int64_t extent = (kernel - 1) * dilation + 1;
-  const bool explicit_pads = shape.auto_pad == std::string_view("NOTSET");
-  const bool same = shape.auto_pad[0] == 'S';
+  const bool explicit_pads = auto_pad == "NOTSET";
+  const bool same = auto_pad[0] == 'S';
   const Pads pads = explicit_pads ? draw_pads(rng, swarm, extent) : Pads{0, 0};
   const std::int64_t output = large == LargeExtent::position ? rng.between(129, 280) : rng.between(1, outputs);
   // The input that gives this output, with up to stride - 1 elements that no window reaches.
   const std::int64_t slack = rng.between(0, stride - 1);
   const std::int64_t reach = same ? (output - 1) * stride + 1 : (output - 1) * stride + extent - pads.begin - pads.end;
-  shape.input.push_back(std::max<std::int64_t>(1, reach + slack));
-  shape.kernel.push_back(kernel);
-  shape.stride.push_back(stride);
-  shape.dilation.push_back(dilation);
-  shape.pad_begin.push_back(pads.begin);
-  shape.pad_end.push_back(pads.end);
+  const std::int64_t input = std::max<std::int64_t>(1, reach + slack);
+  return {input, kernel, stride, dilation, pads.begin, pads.end, output};
 }
 
-Shape draw_shape(Rng& rng, const Swarm& swarm, LargeExtent large) {
+void draw_most_channels(Rng& rng, const Swarm& swarm, LargeExtent large, ConvolutionGeometry& sizes) {
+  if (large == LargeExtent::channels) {
+    draw_many_channels(rng, swarm, sizes);
+  } else {
+    draw_channels(rng, swarm, sizes);
+  }
+  if (large != LargeExtent::position && large != LargeExtent::kernel) return;
+  constexpr std::int64_t kFew = 6;  // so that the work stays small
+  set_channels(sizes, std::min(sizes.group, kFew), std::min(sizes.group_input_channels(), kFew),
+               std::min(sizes.group_output_channels(), kFew));
+}
+
+// Draws the attributes and the shapes of x and w.
+Convolution draw_stated_sizes(Rng& rng, const Swarm& swarm, LargeExtent large) {
   static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
   static constexpr std::size_t kRanks[] = {1, 2, 2, 2, 2, 2, 2, 3};
-  Shape shape;
-  if (swarm.draw(rng, feature::auto_pad, 3, 8)) shape.auto_pad = rng.pick(kAutoPads);
-  shape.batch = swarm.draw(rng, feature::batch, 1, 4) ? rng.between(2, 3) : 1;
-  if (large == LargeExtent::batch) shape.batch = rng.between(4, 9);
-  if (large == LargeExtent::channels) {
-    draw_many_channels(rng, swarm, shape);
-  } else {
-    draw_channels(rng, swarm, shape);
-  }
-  if (large == LargeExtent::position || large == LargeExtent::kernel) {
-    constexpr std::int64_t kFew = 6;  // so that the work stays small
-    for (std::int64_t* count : {&shape.group, &shape.group_inputs, &shape.group_outputs}) {
-      *count = std::min(*count, kFew);
-    }
-  }
+  Convolution result;
+  result.auto_pad = swarm.draw(rng, feature::auto_pad, 3, 8) ? rng.pick(kAutoPads) : "NOTSET";
+  ConvolutionGeometry sizes;
+  sizes.batch = swarm.draw(rng, feature::batch, 1, 4) ? rng.between(2, 3) : 1;
+  if (large == LargeExtent::batch) sizes.batch = rng.between(4, 9);
+  draw_most_channels(rng, swarm, large, sizes);
   std::size_t rank = rng.chance(1, 64) ? 4 : rng.pick(kRanks);
   if (swarm.always_has(feature::one_axis)) rank = 1;
   if (swarm.always_has(feature::two_axes)) rank = 2;
@@ -152,63 +123,52 @@ Shape draw_shape(Rng& rng, const Swarm& swarm, LargeExtent large) {
   const std::int64_t outputs = stays_small ? 2 : rank == 1 ? 40 : rank == 2 ? (is_large ? 18 : 6) : 3;
   // The last axis is the one that kernels walk along.
   const std::size_t long_axis = large == LargeExtent::position && rng.chance(1, 3) ? 0 : rank - 1;
-  for (Values* each : {&shape.input, &shape.kernel, &shape.stride, &shape.dilation, &shape.pad_begin, &shape.pad_end}) {
-    each->reserve(rank);
-  }
+  sizes.axes.reserve(rank);
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    draw_axis(rng, swarm, outputs, axis == long_axis ? large : LargeExtent::none, shape);
+    const LargeExtent of_axis = axis == long_axis ? large : LargeExtent::none;
+    sizes.axes.push_back(draw_axis(rng, swarm, outputs, of_axis, *result.auto_pad));
   }
-  return shape;
-}
-
-// Attributes are stated when they are not the default, and sometimes when they are.
-void set_attributes(Rng& rng, const Shape& shape, Case& result) {
-  result.node().attributes.reserve(6);
-  const auto state = [&](const char* name, const auto& value, bool is_default) {
-    if (!is_default || rng.chance(1, 4)) result.node().attributes.push_back({name, value});
-  };
-  const auto all = [](const Values& values, std::int64_t value) {
-    return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
-  };
-  const bool explicit_pads = shape.auto_pad == std::string_view("NOTSET");
-  state("auto_pad", std::string(shape.auto_pad), explicit_pads);
-  state("dilations", shape.dilation, all(shape.dilation, 1));
-  state("group", shape.group, shape.group == 1);
-  if (rng.chance(1, 2)) result.node().attributes.push_back({"kernel_shape", shape.kernel});
-  if (explicit_pads) {
-    Values pads = shape.pad_begin;
-    pads.insert(pads.end(), shape.pad_end.begin(), shape.pad_end.end());
-    state("pads", pads, all(pads, 0));
-  }
-  state("strides", shape.stride, all(shape.stride, 1));
+  set_sizes(result, sizes);
+  // Attributes are stated when they are not the default, and sometimes when they are.
+  choose_attributes(result, [&](std::string_view name, bool is_default) {
+    return !is_default || rng.chance(1, name == "kernel_shape" ? 2 : 4);
+  });
+  return result;
 }
 
 ElementType draw_type8(Rng& rng, const Swarm& swarm, Feature is_uint8) {
   return swarm.draw(rng, is_uint8, 1, 2) ? ElementType::uint8 : ElementType::int8;
 }
 
-Tensor draw_w_zero_point(Rng& rng, const Swarm& swarm, ElementType type, std::int64_t channels, bool per_channel) {
+ParameterValues<std::int64_t> draw_w_zero_point(Rng& rng, const Swarm& swarm, const Convolution& c, bool per_channel) {
+  const auto channels = static_cast<std::size_t>(c.output_channels());
   if (swarm.always_has(feature::middle_w_zero_point)) {
-    const std::int64_t middle = type == ElementType::int8 ? 0 : 128;
-    if (!per_channel) return tensor8(type, {}, {middle});
-    return tensor8(type, {channels}, Values(static_cast<std::size_t>(channels), middle));
+    const std::int64_t middle = c.w.type == ElementType::int8 ? 0 : 128;
+    if (!per_channel) return middle;
+    return ParameterValues(Values(channels, middle));
   }
-  if (!per_channel) return tensor8(type, {}, {random_zero_point(rng, type, swarm)});
-  Values values(static_cast<std::size_t>(channels));
-  for (std::int64_t& value : values) value = random_zero_point(rng, type, swarm);
-  return tensor8(type, {channels}, values);
+  if (!per_channel) return random_zero_point(rng, c.w.type, swarm);
+  Values values(channels);
+  for (std::int64_t& value : values) value = random_zero_point(rng, c.w.type, swarm);
+  return ParameterValues(std::move(values));
 }
 
-Tensor draw_w_scale(Rng& rng, const Swarm& swarm, std::int64_t channels, bool per_channel) {
-  if (!per_channel) return Tensor::scalar(ElementType::float32, random_scale(rng, swarm));
+ParameterValues<float> draw_w_scale(Rng& rng, const Swarm& swarm, const Convolution& c, bool per_channel) {
+  if (!per_channel) return random_scale(rng, swarm);
   const float common = random_scale(rng, swarm);
-  std::vector<float> values(static_cast<std::size_t>(channels));
+  std::vector<float> values(static_cast<std::size_t>(c.output_channels()));
   for (float& value : values) {
     // Channels of one layer differ by a small factor, in (0.25, 2).
     const float factor = random_float(rng, -24 + static_cast<int>(rng.between(-1, 1)));
     value = rng.chance(1, 8) ? common : common * factor;
   }
-  return Tensor::of(ElementType::float32, {channels}, values);
+  return ParameterValues(std::move(values));
+}
+
+// Fills x and w, whose types and shapes are set, and whose zero points are values that occur more often than others.
+void fill_tensors(Rng& rng, const Swarm& swarm, Convolution& c) {
+  c.x = random_data8(rng, c.x.type, std::move(c.x.shape), c.x_zero(), swarm);
+  c.w = random_data8(rng, c.w.type, std::move(c.w.shape), c.w_zero(0), swarm);
 }
 
 // Mean and mean square of a tensor's values less their zero point.
@@ -246,16 +206,18 @@ Moments moments_of(const Tensor& tensor, std::int64_t zero_point) {
                                           : moments_of<std::uint8_t>(tensor.bytes, zero_point);
 }
 
-struct OutputParameters {
-  float scale;
-  std::int64_t zero_point;
-};
+// Products of one sum.
+std::int64_t depth_of(const Convolution& c) {
+  return elements_of(std::span(c.w.shape).subspan(1));
+}
 
 // An output scale that spreads the sums of `depth` products over the output range, and mostly a zero
 // point that centres them: an output that saturates everywhere tests nothing else.
-OutputParameters draw_output(Rng& rng, const Moments& x, const Moments& w, float multiplier, std::int64_t depth,
-                             ElementType type) {
-  const auto count = static_cast<double>(depth);
+void draw_output(Rng& rng, Convolution& c) {
+  const Moments x = moments_of(c.x, c.x_zero());
+  const Moments w = moments_of(c.w, c.w_zero(0));
+  const float multiplier = c.x_scale.of(0) * c.w_scale.of(0);
+  const auto count = static_cast<double>(depth_of(c));
   const double mean = count * x.mean * w.mean;
   const double variance = std::max(0.0, x.square * w.square - x.mean * w.mean * x.mean * w.mean);
   const double spread = std::fabs(mean) / 2 + 2 * std::sqrt(count * variance) + 1;
@@ -266,80 +228,54 @@ OutputParameters draw_output(Rng& rng, const Moments& x, const Moments& w, float
     std::frexp(scale, &exponent);
     scale = std::ldexp(1.0F, exponent);
   }
+  c.y_scale = scale;
   const std::int64_t shift = rng.between(-20, 20);
-  if (rng.chance(1, 8)) return {scale, random_zero_point(rng, type)};
-  const bool is_signed = type == ElementType::int8;
+  if (rng.chance(1, 8)) {
+    c.y_zero_point = random_zero_point(rng, c.y_type);
+    return;
+  }
+  const bool is_signed = c.y_type == ElementType::int8;
   const double centre = (is_signed ? 0 : 128) - mean * multiplier / scale + static_cast<double>(shift);
   const double clamped = std::clamp(centre, is_signed ? -128.0 : 0.0, is_signed ? 127.0 : 255.0);
-  return {scale, static_cast<std::int64_t>(clamped)};
+  c.y_zero_point = static_cast<std::int64_t>(clamped);
 }
 
-Tensor draw_bias(Rng& rng, std::int64_t channels, std::int64_t depth) {
-  const auto bound = static_cast<std::int64_t>(6000.0F * std::sqrt(static_cast<float>(depth)));
-  std::vector<std::int32_t> values(static_cast<std::size_t>(channels));
+std::vector<std::int32_t> draw_bias(Rng& rng, const Convolution& c) {
+  const auto bound = static_cast<std::int64_t>(6000.0F * std::sqrt(static_cast<float>(depth_of(c))));
+  std::vector<std::int32_t> values(static_cast<std::size_t>(c.output_channels()));
   for (std::int32_t& value : values) value = static_cast<std::int32_t>(rng.between(-bound, bound));
-  return Tensor::of(ElementType::int32, {channels}, values);
+  return values;
 }
 
-// Moved in one by one: what stands in braces is copied. Leaves room for the inputs that may follow.
-template <typename... Tensors>
-void set_inputs(Case& result, Tensors... tensors) {
-  result.inputs.reserve(sizeof...(tensors) + 2);
-  (result.inputs.emplace_back(std::move(tensors)), ...);
-}
-
-Case draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm) {
-  const Shape shape = draw_shape(rng, swarm, large);
-  Case result;
-  result.node().op_type = "QLinearConv";
-  result.node().opset_version = 10;
-  set_attributes(rng, shape, result);
-  const ElementType x_type = draw_type8(rng, swarm, feature::uint8_x);
-  const ElementType w_type = draw_type8(rng, swarm, feature::uint8_w);
-  const ElementType y_type = draw_type8(rng, swarm, feature::uint8_y);
+Convolution draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm) {
+  Convolution c = draw_stated_sizes(rng, swarm, large);
+  c.x.type = draw_type8(rng, swarm, feature::uint8_x);
+  c.w.type = draw_type8(rng, swarm, feature::uint8_w);
+  c.y_type = draw_type8(rng, swarm, feature::uint8_y);
   const bool per_channel = swarm.draw(rng, feature::per_channel, 1, 2);
-  const std::int64_t channels = shape.output_channels();
-  const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
-  const float x_scale = random_scale(rng, swarm);
-  Tensor w_scale = draw_w_scale(rng, swarm, channels, per_channel);
-  Tensor w_zero_point = draw_w_zero_point(rng, swarm, w_type, channels, per_channel);
-  Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point, swarm);
-  Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm);
-  const OutputParameters y = draw_output(rng, moments_of(x, x_zero_point), moments_of(w, integer_at(w_zero_point, 0)),
-                                         x_scale * float_at(w_scale, 0), shape.depth(), y_type);
-  set_inputs(result, std::move(x), Tensor::scalar(ElementType::float32, x_scale), tensor8(x_type, {}, {x_zero_point}),
-             std::move(w), std::move(w_scale), std::move(w_zero_point), Tensor::scalar(ElementType::float32, y.scale),
-             tensor8(y_type, {}, {y.zero_point}));
-  if (swarm.draw(rng, feature::bias, 1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
-  return result;
+  c.x_zero_point = random_zero_point(rng, c.x.type, swarm);
+  c.x_scale = random_scale(rng, swarm);
+  c.w_scale = draw_w_scale(rng, swarm, c, per_channel);
+  c.w_zero_point = draw_w_zero_point(rng, swarm, c, per_channel);
+  fill_tensors(rng, swarm, c);
+  draw_output(rng, c);
+  if (swarm.draw(rng, feature::bias, 1, 2)) c.bias = draw_bias(rng, c);
+  return c;
 }
 
-Case draw_conv_integer(Rng& rng, LargeExtent large, const Swarm& swarm) {
-  const Shape shape = draw_shape(rng, swarm, large);
-  Case result;
-  result.node().op_type = "ConvInteger";
-  result.node().opset_version = 10;
-  set_attributes(rng, shape, result);
-  const ElementType x_type = draw_type8(rng, swarm, feature::uint8_x);
-  const ElementType w_type = draw_type8(rng, swarm, feature::uint8_w);
-  const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
-  Tensor w_zero_point =
-      draw_w_zero_point(rng, swarm, w_type, shape.output_channels(), swarm.draw(rng, feature::per_channel, 1, 2));
-  Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point, swarm);
-  Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm);
-  set_inputs(result, std::move(x), std::move(w));
-  switch (rng.below(8)) {
-    case 0: break;  // neither zero point
-    case 1: result.inputs.emplace_back(tensor8(x_type, {}, {x_zero_point})); break;
-    case 2:
-      result.inputs.emplace_back(std::nullopt);
-      result.inputs.emplace_back(std::move(w_zero_point));
-      break;
-    default:
-      result.inputs.emplace_back(tensor8(x_type, {}, {x_zero_point}));
-      result.inputs.emplace_back(std::move(w_zero_point));
-  }
-  return result;
+Convolution draw_conv_integer(Rng& rng, LargeExtent large, const Swarm& swarm) {
+  Convolution c = draw_stated_sizes(rng, swarm, large);
+  c.is_quantized = false;
+  c.x.type = draw_type8(rng, swarm, feature::uint8_x);
+  c.w.type = draw_type8(rng, swarm, feature::uint8_w);
+  c.x_zero_point = random_zero_point(rng, c.x.type, swarm);
+  c.w_zero_point = draw_w_zero_point(rng, swarm, c, swarm.draw(rng, feature::per_channel, 1, 2));
+  fill_tensors(rng, swarm, c);
+  // One zero point or both are omitted in three of eight.
+  const std::uint64_t omitted = rng.below(8);
+  if (omitted == 0 || omitted == 2) c.x_zero_point.reset();
+  if (omitted <= 1) c.w_zero_point.reset();
+  return c;
 }
 
 bool leaves_out(const Swarm& swarm, Feature feature) {
@@ -364,31 +300,30 @@ LargeExtent draw_large_extent(const Rng& rng, const Swarm& swarm) {
 }
 
 // One case in 32 has sums and multipliers, or zero points, that usual ones do not have.
-Case with_rare_values(const Rng& rng, const Swarm& swarm, Case drawn) {
+void make_values_rare(const Rng& rng, const Swarm& swarm, Convolution& drawn) {
   Rng own = aside(rng, 2);
-  if (!own.chance(1, 32)) return drawn;
-  directed::ConvolutionDraft draft(std::move(drawn));
+  if (!own.chance(1, 32)) return;
   if (own.chance(1, 2)) {
-    directed::shrink_sums(own, draft, swarm.draw(own, feature::bias, 1, 2));
+    directed::shrink_sums(own, drawn, swarm.draw(own, feature::bias, 1, 2));
   } else if (!leaves_out(swarm, feature::extreme_zero_points)) {
-    directed::move_zero_points_to_ends(own, draft);
+    directed::move_zero_points_to_ends(own, drawn);
   }
-  return draft.get();
 }
 
 }  // namespace
 
-Case random_convolution(Rng& rng, std::string_view op_type, LargeExtent large, const Swarm& swarm) {
-  return op_type == "QLinearConv" ? draw_qlinear_conv(rng, large, swarm) : draw_conv_integer(rng, large, swarm);
+Convolution random_convolution(Rng& rng, bool is_quantized, LargeExtent large, const Swarm& swarm) {
+  return is_quantized ? draw_qlinear_conv(rng, large, swarm) : draw_conv_integer(rng, large, swarm);
 }
 
 Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
-  Case drawn = draw_qlinear_conv(rng, draw_large_extent(rng, swarm), swarm);
-  return with_rare_values(rng, swarm, std::move(drawn));
+  Convolution drawn = draw_qlinear_conv(rng, draw_large_extent(rng, swarm), swarm);
+  make_values_rare(rng, swarm, drawn);
+  return build_convolution(std::move(drawn));
 }
 
 Case random_conv_integer(Rng& rng, const Swarm& swarm) {
-  return draw_conv_integer(rng, draw_large_extent(rng, swarm), swarm);
+  return build_convolution(draw_conv_integer(rng, draw_large_extent(rng, swarm), swarm));
 }
 
 }  // namespace qconform

@@ -2,73 +2,34 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
-#include <vector>
+#include <string_view>
 
 #include "harness/model/operator.h"
 #include "harness/model/relations/relation.h"
-#include "reference/convolution/geometry.h"
+#include "harness/operators/convolution/description.h"
 
 namespace qconform::relations {
 
-/// A parameter that is one number, or one for each output channel.
-template <typename T>
-struct PerChannel {
-  std::vector<T> values;
-  bool is_scalar = true;  ///< one value, not of shape [M]
+/// A convolution, and the sizes that it has with pads and outputs decided.
+struct ConvolutionParts final : Parts {
+  Case frame;  ///< id, and what is said of the case
+  Convolution stated;
+  reference::ConvolutionGeometry sizes;
 
-  [[nodiscard]] T of(std::int64_t channel) const { return values[is_scalar ? 0 : static_cast<std::size_t>(channel)]; }
-};
-
-/// QLinearConv or ConvInteger. Change any part, then build().
-struct Convolution final : Parts {
-  Case frame;  ///< operator, version, attributes; inputs are rebuilt
-  bool is_quantized = false;
-  reference::ConvolutionGeometry geometry;  ///< the base case's; pads decided
-  Grid x;
-  Grid w;
-  std::int64_t x_zero_point = 0;
-  bool states_x_zero_point = true;  ///< ConvInteger may omit it
-  PerChannel<std::int64_t> w_zero_point;
-  bool states_w_zero_point = true;
-
-  // QLinearConv only.
-  float x_scale = 1;
-  PerChannel<float> w_scale;
-  float y_scale = 1;
-  ElementType y_type = ElementType::uint8;
-  std::int64_t y_zero_point = 0;
-  std::optional<Values> bias;
-
-  std::int64_t group = 1;
-
-  // Explicit attributes. build() writes them in place of the frame's when `restated` is set.
-  bool restated = false;
-  Values strides;
-  Values dilations;
-  Values pads;  ///< all begins, then all ends
-
-  [[nodiscard]] bool has_auto_pad() const;
-  [[nodiscard]] std::size_t spatial_rank() const { return geometry.axes.size(); }
-  /// The case, with `suffix` behind its id.
-  [[nodiscard]] Case build(const std::string& suffix) const;
+  [[nodiscard]] bool has_auto_pad() const { return stated.has_auto_pad(); }
+  [[nodiscard]] std::size_t spatial_rank() const { return sizes.axes.size(); }
+  /// The convolution with other sizes, all of them stated and no auto_pad; bytes of x and w are left as they are.
+  [[nodiscard]] Convolution resized(const reference::ConvolutionGeometry& to) const;
+  /// The case of another convolution, with `suffix` behind its id.
+  [[nodiscard]] Case derive(Convolution derived, std::string_view suffix) const;
 };
 
 /// The parts of a subject; null for other families.
-[[nodiscard]] const Convolution* convolution_of(const RelationSubject& subject);
+[[nodiscard]] const ConvolutionParts* convolution_of(const RelationSubject& subject);
 
 /// Family::relations.take_apart
 [[nodiscard]] std::unique_ptr<const Parts> take_convolution_apart(const Case& test_case, const Lowered& lowered);
-
-/// A parameter of a selection of output channels, in a given order.
-template <typename T>
-[[nodiscard]] PerChannel<T> selected(const PerChannel<T>& parameter, const Values& channels) {
-  if (parameter.is_scalar) return parameter;
-  PerChannel<T> result{{}, false};
-  for (const std::int64_t channel : channels) result.values.push_back(parameter.of(channel));
-  return result;
-}
 
 /// Gives the convolution the output channels `channels` of its own, in that order: weights and all
 /// parameters that belong to channels.
@@ -79,6 +40,9 @@ void select_input_channels(Convolution& convolution, const Values& channels);
 
 /// Gives it the images `images` of x, in that order.
 void select_images(Convolution& convolution, const Values& images);
+
+/// Whether some tap may lie in padding.
+[[nodiscard]] bool has_pads(const reference::ConvolutionGeometry& sizes);
 
 [[nodiscard]] std::span<const FamilyRelation> signedness_relations();
 [[nodiscard]] std::span<const FamilyRelation> padding_relations();

@@ -22,19 +22,19 @@ std::vector<Link> links_by_channel(const Values& shape, std::int64_t derived_cha
 }
 
 Applied split_groups(const RelationSubject& subject) {
-  const Convolution& base = *convolution_of(subject);
-  if (base.group == 1) return kOneGroup;
-  const std::int64_t inputs = base.geometry.group_input_channels();
-  const std::int64_t outputs = base.geometry.group_output_channels();
+  const ConvolutionParts& base = *convolution_of(subject);
+  if (base.sizes.group == 1) return kOneGroup;
+  const std::int64_t inputs = base.sizes.group_input_channels();
+  const std::int64_t outputs = base.sizes.group_output_channels();
   std::vector<Case> derived;
-  for (std::int64_t g = 0; g < base.group; ++g) {
-    Convolution part = base;
+  for (std::int64_t g = 0; g < base.sizes.group; ++g) {
+    Convolution part = base.stated;
     select_input_channels(part, counting(g * inputs, inputs));
     select_output_channels(part, counting(g * outputs, outputs));
     part.group = 1;
-    derived.push_back(part.build("/group-" + std::to_string(g)));
+    derived.push_back(base.derive(std::move(part), "/group-" + std::to_string(g)));
   }
-  const Values shape = base.geometry.output_shape();
+  const Values shape = base.sizes.output_shape();
   return Derivation([derived = std::move(derived), shape, outputs](const Tensor&) {
     return Application{
         derived,
@@ -45,58 +45,61 @@ Applied split_groups(const RelationSubject& subject) {
 }
 
 Applied groups_as_blocks(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  if (derived.group == 1) return kOneGroup;
-  const std::int64_t inputs = derived.geometry.group_input_channels();
-  const std::int64_t outputs = derived.geometry.group_output_channels();
-  const Grid w = derived.w;
+  const ConvolutionParts& base = *convolution_of(subject);
+  Convolution derived = base.stated;
+  if (base.sizes.group == 1) return kOneGroup;
+  const std::int64_t inputs = base.sizes.group_input_channels();
+  const std::int64_t outputs = base.sizes.group_output_channels();
+  const Tensor& w = base.stated.w;
   Values shape = w.shape;
-  shape[1] = derived.geometry.input_channels;
-  derived.w = grid_from(w.type, shape, [&](Values index) {
+  shape[1] = base.sizes.input_channels;
+  derived.w = tensor_from(w.type, shape, [&](Values index) {
     const std::int64_t first = index[0] / outputs * inputs;
-    if (index[1] < first || index[1] >= first + inputs) return derived.w_zero_point.of(index[0]);
+    if (index[1] < first || index[1] >= first + inputs) return base.stated.w_zero(index[0]);
     index[1] -= first;
-    return w.values[at(flat_index(w.shape, index))];
+    return value_at(w, index);
   });
   derived.group = 1;
-  return same_output(derived.build("/group-as-blocks"));
+  return same_output(base.derive(std::move(derived), "/group-as-blocks"));
 }
 
 // The whole order of output channels is reversed, and with it the order of groups; within its group
 // every input channel keeps its place.
 Applied reverse_outputs(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  const std::int64_t channels = derived.geometry.output_channels;
+  const ConvolutionParts& base = *convolution_of(subject);
+  Convolution derived = base.stated;
+  const std::int64_t channels = base.sizes.output_channels;
   if (channels < 2) return NotApplicable{"one output channel"};
-  const std::int64_t inputs = derived.geometry.group_input_channels();
+  const std::int64_t inputs = base.sizes.group_input_channels();
   Values order;
-  for (std::int64_t g = derived.group; g-- > 0;) {
+  for (std::int64_t g = base.sizes.group; g-- > 0;) {
     for (std::int64_t c = 0; c < inputs; ++c) order.push_back(g * inputs + c);
   }
   select_input_channels(derived, order);
   select_output_channels(derived, counting_down(channels));
-  const Values shape = derived.geometry.output_shape();
-  return Derivation([reversed = derived.build("/output-channels-reversed"), shape, channels](const Tensor&) {
-    return Application{
-        {reversed},
-        links_by_channel(shape, channels,
-                         [&](std::int64_t channel) { return std::pair(std::int64_t{0}, channels - 1 - channel); }),
-        nullptr};
-  });
+  const Values shape = base.sizes.output_shape();
+  return Derivation(
+      [reversed = base.derive(std::move(derived), "/output-channels-reversed"), shape, channels](const Tensor&) {
+        return Application{
+            {reversed},
+            links_by_channel(shape, channels,
+                             [&](std::int64_t channel) { return std::pair(std::int64_t{0}, channels - 1 - channel); }),
+            nullptr};
+      });
 }
 
 Applied split_outputs(const RelationSubject& subject) {
-  const Convolution& base = *convolution_of(subject);
-  const std::int64_t channels = base.geometry.output_channels;
-  if (base.group != 1) return NotApplicable{"more than one group"};
+  const ConvolutionParts& base = *convolution_of(subject);
+  const std::int64_t channels = base.sizes.output_channels;
+  if (base.sizes.group != 1) return NotApplicable{"more than one group"};
   if (channels < 2) return NotApplicable{"one output channel"};
   std::vector<Case> derived;
   for (const std::int64_t channel : {std::int64_t{0}, channels - 1}) {
-    Convolution part = base;
+    Convolution part = base.stated;
     select_output_channels(part, {channel});
-    derived.push_back(part.build("/output-channel-" + std::to_string(channel)));
+    derived.push_back(base.derive(std::move(part), "/output-channel-" + std::to_string(channel)));
   }
-  return Derivation([derived = std::move(derived), base_shape = base.geometry.output_shape(), channels](const Tensor&) {
+  return Derivation([derived = std::move(derived), base_shape = base.sizes.output_shape(), channels](const Tensor&) {
     Application result{derived, {}, nullptr};
     const std::vector<Link> all = links_by_channel(
         base_shape, 1, [](std::int64_t channel) { return std::pair(channel == 0 ? 0 : 1, std::int64_t{0}); });
@@ -110,11 +113,12 @@ Applied split_outputs(const RelationSubject& subject) {
 }
 
 Applied reverse_inputs(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  const std::int64_t inputs = derived.geometry.group_input_channels();
+  const ConvolutionParts& base = *convolution_of(subject);
+  Convolution derived = base.stated;
+  const std::int64_t inputs = base.sizes.group_input_channels();
   if (inputs < 2) return NotApplicable{"one input channel in a group"};
   Values order;
-  for (std::int64_t g = 0; g < derived.group; ++g) {
+  for (std::int64_t g = 0; g < base.sizes.group; ++g) {
     for (std::int64_t c = inputs; c-- > 0;) order.push_back(g * inputs + c);
   }
   select_input_channels(derived, order);
@@ -122,32 +126,33 @@ Applied reverse_inputs(const RelationSubject& subject) {
     index[1] = inputs - 1 - index[1];
     return index;
   });
-  return same_output(derived.build("/input-channels-reversed"));
+  return same_output(base.derive(std::move(derived), "/input-channels-reversed"));
 }
 
 // One more input channel in each group that holds nothing but x's zero point; its weights lie as far
 // from theirs as the type allows.
 Applied add_silent_channel(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  const std::int64_t inputs = derived.geometry.group_input_channels();
-  const Grid x = derived.x;
-  const Grid w = derived.w;
+  const ConvolutionParts& base = *convolution_of(subject);
+  Convolution derived = base.stated;
+  const std::int64_t inputs = base.sizes.group_input_channels();
+  const Tensor& x = base.stated.x;
+  const Tensor& w = base.stated.w;
   const Range range = range_of(w.type);
   Values x_shape = x.shape;
-  x_shape[1] += derived.group;
-  derived.x = grid_from(x.type, x_shape, [&](Values index) {
-    if (index[1] % (inputs + 1) == inputs) return derived.x_zero_point;
+  x_shape[1] += base.sizes.group;
+  derived.x = tensor_from(x.type, x_shape, [&](Values index) {
+    if (index[1] % (inputs + 1) == inputs) return base.stated.x_zero();
     index[1] = index[1] / (inputs + 1) * inputs + index[1] % (inputs + 1);
-    return x.values[at(flat_index(x.shape, index))];
+    return value_at(x, index);
   });
   Values w_shape = w.shape;
   ++w_shape[1];
-  derived.w = grid_from(w.type, w_shape, [&](const Values& index) {
-    if (index[1] < inputs) return w.values[at(flat_index(w.shape, index))];
-    const std::int64_t zero_point = derived.w_zero_point.of(index[0]);
+  derived.w = tensor_from(w.type, w_shape, [&](const Values& index) {
+    if (index[1] < inputs) return value_at(w, index);
+    const std::int64_t zero_point = base.stated.w_zero(index[0]);
     return zero_point - range.lo > range.hi - zero_point ? range.lo : range.hi;
   });
-  return same_output(derived.build("/silent-channel"));
+  return same_output(base.derive(std::move(derived), "/silent-channel"));
 }
 
 constexpr FamilyRelation kChannelRelations[] = {
@@ -193,16 +198,16 @@ constexpr NotApplicable kNoImages{"no convolution"};
 constexpr NotApplicable kOneImage{"one image"};
 
 Applied split_batch(const RelationSubject& subject) {
-  const Convolution& base = *convolution_of(subject);
-  const std::int64_t images = base.geometry.batch;
+  const ConvolutionParts& base = *convolution_of(subject);
+  const std::int64_t images = base.sizes.batch;
   if (images < 2) return kOneImage;
   std::vector<Case> derived;
   for (std::int64_t image = 0; image < images; ++image) {
-    Convolution part = base;
+    Convolution part = base.stated;
     select_images(part, {image});
-    derived.push_back(part.build("/image-" + std::to_string(image)));
+    derived.push_back(base.derive(std::move(part), "/image-" + std::to_string(image)));
   }
-  const Values shape = base.geometry.output_shape();
+  const Values shape = base.sizes.output_shape();
   return Derivation([derived = std::move(derived), shape](const Tensor&) {
     return Application{derived,
                        links_for(shape, shape,
@@ -216,12 +221,13 @@ Applied split_batch(const RelationSubject& subject) {
 }
 
 Applied reverse_images(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  const std::int64_t images = derived.geometry.batch;
+  const ConvolutionParts& base = *convolution_of(subject);
+  Convolution derived = base.stated;
+  const std::int64_t images = base.sizes.batch;
   if (images < 2) return kOneImage;
   select_images(derived, counting_down(images));
-  const Values shape = derived.geometry.output_shape();
-  return Derivation([reversed = derived.build("/images-reversed"), shape, images](const Tensor&) {
+  const Values shape = base.sizes.output_shape();
+  return Derivation([reversed = base.derive(std::move(derived), "/images-reversed"), shape, images](const Tensor&) {
     return Application{{reversed},
                        links_for(shape, shape,
                                  [&](Values index) {
@@ -257,65 +263,69 @@ constexpr NotApplicable kAutoPadOfKernel{"auto_pad depends on the kernel and the
 // The derived outputs of stride 1 are larger; beyond this they would cost more than they show.
 constexpr std::int64_t kMaxOutputs = 1 << 18;
 
-// w on a finer grid: every tap `spread` apart, zero points between them and in `extra` taps behind.
-void stuff_kernel(Convolution& convolution, const Values& spread, std::int64_t extra) {
-  const Grid w = convolution.w;
-  Values shape = w.shape;
-  for (std::size_t axis = 0; axis < spread.size(); ++axis) {
-    shape[2 + axis] = (shape[2 + axis] - 1) * spread[axis] + 1 + extra;
-  }
-  convolution.w = grid_from(w.type, shape, [&](Values index) {
+// The sizes with a kernel on a finer grid: every tap `spread` apart, zero points between them and in `extra` taps
+// behind.
+Convolution with_stuffed_kernel(const ConvolutionParts& base, const reference::ConvolutionGeometry& sizes,
+                                const Values& spread) {
+  const Tensor& w = base.stated.w;
+  Convolution result = base.resized(sizes);
+  result.w = tensor_from(w.type, result.w.shape, [&](Values index) {
     for (std::size_t axis = 0; axis < spread.size(); ++axis) {
       const std::int64_t position = index[2 + axis];
       index[2 + axis] = position / spread[axis];
-      if (position % spread[axis] != 0 || index[2 + axis] >= w.shape[2 + axis]) {
-        return convolution.w_zero_point.of(index[0]);
-      }
+      if (position % spread[axis] != 0 || index[2 + axis] >= w.shape[2 + axis]) return base.stated.w_zero(index[0]);
     }
-    return w.values[at(flat_index(w.shape, index))];
+    return value_at(w, index);
   });
+  return result;
 }
 
 Applied undo_dilation(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  if (derived.has_auto_pad()) return kAutoPadOfKernel;
-  const auto& axes = derived.geometry.axes;
-  if (std::none_of(axes.begin(), axes.end(), [](const auto& a) { return a.dilation > 1 && a.kernel > 1; })) {
+  const ConvolutionParts& base = *convolution_of(subject);
+  if (base.has_auto_pad()) return kAutoPadOfKernel;
+  reference::ConvolutionGeometry sizes = base.sizes;
+  if (std::none_of(sizes.axes.begin(), sizes.axes.end(),
+                   [](const auto& a) { return a.dilation > 1 && a.kernel > 1; })) {
     return NotApplicable{"nothing is dilated"};
   }
-  stuff_kernel(derived, derived.dilations, 0);
-  derived.dilations.assign(axes.size(), 1);
-  derived.restated = true;
-  return same_output(derived.build("/dilation-stuffed"));
+  Values spread;
+  for (reference::SpatialAxis& a : sizes.axes) {
+    spread.push_back(a.dilation);
+    a.kernel = a.kernel_extent();
+    a.dilation = 1;
+  }
+  return same_output(base.derive(with_stuffed_kernel(base, sizes, spread), "/dilation-stuffed"));
 }
 
 Applied extend_kernel(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  if (derived.has_auto_pad()) return kAutoPadOfKernel;
-  const std::size_t rank = derived.spatial_rank();
-  stuff_kernel(derived, Values(rank, 1), 1);
-  for (std::size_t axis = 0; axis < rank; ++axis) derived.pads[rank + axis] += derived.dilations[axis];
-  derived.restated = true;
-  return same_output(derived.build("/kernel-extended"));
+  const ConvolutionParts& base = *convolution_of(subject);
+  if (base.has_auto_pad()) return kAutoPadOfKernel;
+  reference::ConvolutionGeometry sizes = base.sizes;
+  for (reference::SpatialAxis& a : sizes.axes) {
+    ++a.kernel;
+    a.pad_end += a.dilation;
+  }
+  const Values spread(sizes.axes.size(), 1);
+  return same_output(base.derive(with_stuffed_kernel(base, sizes, spread), "/kernel-extended"));
 }
 
 Applied undo_stride(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  if (derived.has_auto_pad()) return kAutoPadOfKernel;
-  const Values strides = derived.strides;
-  if (std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 1; })) {
+  const ConvolutionParts& base = *convolution_of(subject);
+  if (base.has_auto_pad()) return kAutoPadOfKernel;
+  reference::ConvolutionGeometry sizes = base.sizes;
+  if (std::all_of(sizes.axes.begin(), sizes.axes.end(), [](const auto& a) { return a.stride == 1; })) {
     return NotApplicable{"all strides are 1"};
   }
-  const Values base_shape = derived.geometry.output_shape();
-  Values shape = base_shape;
-  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-    const reference::SpatialAxis& a = derived.geometry.axes[axis];
-    shape[2 + axis] = a.input + a.pad_begin + a.pad_end - a.kernel_extent() + 1;
+  Values strides;
+  for (reference::SpatialAxis& a : sizes.axes) {
+    strides.push_back(std::exchange(a.stride, 1));
+    a.output = a.input + a.pad_begin + a.pad_end - a.kernel_extent() + 1;
   }
+  const Values base_shape = base.sizes.output_shape();
+  const Values shape = sizes.output_shape();
   if (elements_of(shape) > kMaxOutputs) return NotApplicable{"y would be too large"};
-  derived.strides.assign(strides.size(), 1);
-  derived.restated = true;
-  return Derivation([unstrided = derived.build("/stride-subsampled"), strides, base_shape, shape](const Tensor&) {
+  const Case unstrided = base.derive(base.resized(sizes), "/stride-subsampled");
+  return Derivation([unstrided, strides, base_shape, shape](const Tensor&) {
     return Application{{unstrided},
                        links_for(base_shape, shape,
                                  [&](Values index) {
@@ -356,33 +366,31 @@ namespace {
 constexpr std::int64_t kMaxElements = 1 << 22;
 
 Applied write_out_pads(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  if (derived.has_auto_pad()) return NotApplicable{"auto_pad places the padding"};
-  if (std::all_of(derived.pads.begin(), derived.pads.end(), [](std::int64_t pad) { return pad == 0; })) {
-    return NotApplicable{"all pads are 0"};
+  const ConvolutionParts& base = *convolution_of(subject);
+  if (base.has_auto_pad()) return NotApplicable{"auto_pad places the padding"};
+  if (!has_pads(base.sizes)) return NotApplicable{"all pads are 0"};
+  reference::ConvolutionGeometry sizes = base.sizes;
+  for (reference::SpatialAxis& a : sizes.axes) {
+    a.input += a.pad_begin + a.pad_end;
+    a.pad_begin = a.pad_end = 0;
   }
-  const Grid x = derived.x;
-  Values shape = x.shape;
-  const std::size_t rank = derived.spatial_rank();
-  for (std::size_t axis = 0; axis < rank; ++axis) shape[2 + axis] += derived.pads[axis] + derived.pads[rank + axis];
-  if (elements_of(shape) > kMaxElements) return NotApplicable{"x would be too large"};
-  derived.x = grid_from(x.type, shape, [&](Values index) {
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-      index[2 + axis] -= derived.pads[axis];
-      if (index[2 + axis] < 0 || index[2 + axis] >= x.shape[2 + axis]) return derived.x_zero_point;
+  Convolution derived = base.resized(sizes);
+  if (elements_of(derived.x.shape) > kMaxElements) return NotApplicable{"x would be too large"};
+  const Tensor& x = base.stated.x;
+  derived.x = tensor_from(x.type, derived.x.shape, [&](Values index) {
+    for (std::size_t axis = 0; axis < base.spatial_rank(); ++axis) {
+      index[2 + axis] -= base.sizes.axes[axis].pad_begin;
+      if (index[2 + axis] < 0 || index[2 + axis] >= x.shape[2 + axis]) return base.stated.x_zero();
     }
-    return x.values[at(flat_index(x.shape, index))];
+    return value_at(x, index);
   });
-  derived.pads.assign(derived.pads.size(), 0);
-  derived.restated = true;
-  return same_output(derived.build("/pads-written-out"));
+  return same_output(base.derive(std::move(derived), "/pads-written-out"));
 }
 
 Applied state_pads(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  if (!derived.has_auto_pad()) return NotApplicable{"auto_pad is NOTSET"};
-  derived.restated = true;
-  return same_output(derived.build("/auto-pad-as-pads"));
+  const ConvolutionParts& base = *convolution_of(subject);
+  if (!base.has_auto_pad()) return NotApplicable{"auto_pad is NOTSET"};
+  return same_output(base.derive(base.resized(base.sizes), "/auto-pad-as-pads"));
 }
 
 constexpr FamilyRelation kPaddingRelations[] = {

@@ -11,34 +11,35 @@ namespace qconform::relations {
 namespace {
 
 Applied scale_by_power_of_two(const RelationSubject& subject) {
-  const Convolution& base = *convolution_of(subject);
+  const ConvolutionParts& parts = *convolution_of(subject);
+  const Convolution& base = parts.stated;
   if (!base.is_quantized) return NotApplicable{"no scales"};
-  bool moderate = is_moderate(base.x_scale) && is_moderate(base.y_scale);
+  bool moderate = is_moderate(base.x_scale.of(0)) && is_moderate(base.y_scale.of(0));
   for (const float scale : base.w_scale.values) moderate = moderate && is_moderate(scale);
   if (!moderate) return kFarScales;
-  Convolution x_and_y = base;
-  x_and_y.x_scale *= kScaleFactor;
-  x_and_y.y_scale *= kScaleFactor;
-  Convolution w_and_y = base;
-  for (float& scale : w_and_y.w_scale.values) scale /= kScaleFactor;
-  w_and_y.y_scale /= kScaleFactor;
-  Convolution x_and_w = base;
-  x_and_w.x_scale /= kScaleFactor;
-  for (float& scale : x_and_w.w_scale.values) scale *= kScaleFactor;
-  std::vector<Case> derived{x_and_y.build("/x-and-y-scale-times-8"), w_and_y.build("/w-and-y-scale-by-8"),
-                            x_and_w.build("/x-scale-by-8-w-scale-times-8")};
+  const auto scaled = [&](float x, float w, float y, std::string_view suffix) {
+    Convolution derived = base;
+    for (float& scale : derived.x_scale.values) scale *= x;
+    for (float& scale : derived.w_scale.values) scale *= w;
+    for (float& scale : derived.y_scale.values) scale *= y;
+    return parts.derive(std::move(derived), suffix);
+  };
+  std::vector<Case> derived{scaled(kScaleFactor, 1, kScaleFactor, "/x-and-y-scale-times-8"),
+                            scaled(1, 1 / kScaleFactor, 1 / kScaleFactor, "/w-and-y-scale-by-8"),
+                            scaled(1 / kScaleFactor, kScaleFactor, 1, "/x-scale-by-8-w-scale-times-8")};
   return Derivation([derived = std::move(derived)](const Tensor& y) {
     return Application{derived, links_to_all(derived.size(), y.elements()), nullptr};
   });
 }
 
 Applied move_zero_point(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
+  const ConvolutionParts& parts = *convolution_of(subject);
+  Convolution derived = parts.stated;
   if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
   const Range range = range_of(derived.y_type);
-  const std::int64_t step = derived.y_zero_point < range.hi ? 1 : -1;
-  derived.y_zero_point += step;
-  return moved_output(derived.build("/y-zero-point-moved"), range, step);
+  const std::int64_t step = derived.y_zero_point.of(0) < range.hi ? 1 : -1;
+  derived.y_zero_point.values[0] += step;
+  return moved_output(parts.derive(std::move(derived), "/y-zero-point-moved"), range, step);
 }
 
 // Input channels that hold one number each, which is `deviation` away from x's zero point; a weight of
@@ -55,16 +56,16 @@ std::optional<BiasChannels> carry_bias(const Convolution& convolution) {
   const Range w = range_of(convolution.w.type);
   BiasChannels result;
   const auto add = [&](std::int64_t deviation, int count) {
-    const std::int64_t value = convolution.x_zero_point + deviation;
+    const std::int64_t value = convolution.x_zero() + deviation;
     if (deviation == 0 || value < x.lo || value > x.hi) return;
     for (int i = 0; i < count; ++i) result.deviations.push_back(deviation);
   };
-  add(x.hi - convolution.x_zero_point, kLargeChannels);
-  add(x.lo - convolution.x_zero_point, kLargeChannels);
+  add(x.hi - convolution.x_zero(), kLargeChannels);
+  add(x.lo - convolution.x_zero(), kLargeChannels);
   add(1, 2);
   add(-1, 2);
   for (std::size_t m = 0; m < convolution.bias->size(); ++m) {
-    const std::int64_t zero_point = convolution.w_zero_point.of(static_cast<std::int64_t>(m));
+    const std::int64_t zero_point = convolution.w_zero(static_cast<std::int64_t>(m));
     std::int64_t left = (*convolution.bias)[m];
     Values& weights = result.weights.emplace_back();
     for (const std::int64_t deviation : result.deviations) {
@@ -77,34 +78,33 @@ std::optional<BiasChannels> carry_bias(const Convolution& convolution) {
 }
 
 Applied bias_as_channels(const RelationSubject& subject) {
-  const Convolution& base = *convolution_of(subject);
+  const ConvolutionParts& parts = *convolution_of(subject);
+  const Convolution& base = parts.stated;
   if (!base.bias) return NotApplicable{"no bias"};
-  if (std::any_of(base.pads.begin(), base.pads.end(), [](std::int64_t pad) { return pad != 0; })) {
-    return NotApplicable{"a further channel is padded where the bias is not"};
-  }
+  if (has_pads(parts.sizes)) return NotApplicable{"a further channel is padded where the bias is not"};
   const auto carried = carry_bias(base);
   if (!carried) return NotApplicable{"a bias is too large for a few channels"};
-  const std::int64_t inputs = base.geometry.group_input_channels();
+  const std::int64_t inputs = parts.sizes.group_input_channels();
   const auto more = static_cast<std::int64_t>(carried->deviations.size());
   Convolution derived = base;
   derived.bias.reset();
   Values x_shape = base.x.shape;
-  x_shape[1] += base.group * more;
-  derived.x = grid_from(base.x.type, x_shape, [&](Values index) {
+  x_shape[1] += parts.sizes.group * more;
+  derived.x = tensor_from(base.x.type, x_shape, [&](Values index) {
     const std::int64_t channel = index[1] % (inputs + more);
-    if (channel >= inputs) return base.x_zero_point + carried->deviations[at(channel - inputs)];
+    if (channel >= inputs) return base.x_zero() + carried->deviations[at(channel - inputs)];
     index[1] = index[1] / (inputs + more) * inputs + channel;
-    return base.x.values[at(flat_index(base.x.shape, index))];
+    return value_at(base.x, index);
   });
   Values w_shape = base.w.shape;
   w_shape[1] += more;
-  derived.w = grid_from(base.w.type, w_shape, [&](const Values& index) {
-    if (index[1] < inputs) return base.w.values[at(flat_index(base.w.shape, index))];
+  derived.w = tensor_from(base.w.type, w_shape, [&](const Values& index) {
+    if (index[1] < inputs) return value_at(base.w, index);
     const bool first_tap = std::all_of(index.begin() + 2, index.end(), [](std::int64_t i) { return i == 0; });
     const std::int64_t weight = first_tap ? carried->weights[at(index[0])][at(index[1] - inputs)] : 0;
-    return base.w_zero_point.of(index[0]) + weight;
+    return base.w_zero(index[0]) + weight;
   });
-  return same_output(derived.build("/bias-as-channels"));
+  return same_output(parts.derive(std::move(derived), "/bias-as-channels"));
 }
 
 // A QLinearConv that shows part of an accumulator: clamp(rne((A + bias) / 2^exponent) + zero point).
@@ -160,19 +160,18 @@ std::vector<Window> windows_on(const Tensor& sums, std::int64_t channels, std::i
   return {{exponent, 128, Values(at(channels), 0)}, {0, 128, centred}, {1, 127, centred}};
 }
 
-Case seen_through(const Convolution& convolution, const Window& window, std::size_t number) {
-  Convolution derived = convolution;
-  derived.frame.node().op_type = "QLinearConv";
+Case seen_through(const ConvolutionParts& base, const Window& window, std::size_t number) {
+  Convolution derived = base.stated;
   derived.is_quantized = true;
-  derived.states_x_zero_point = true;
-  derived.states_w_zero_point = true;
-  derived.w_scale = {std::vector<float>(convolution.w_zero_point.values.size(), 1.0F),
-                     convolution.w_zero_point.is_scalar};
+  if (derived.w_zero_point) {
+    const auto& zeros = *derived.w_zero_point;
+    derived.w_scale = {std::vector<float>(zeros.values.size(), 1.0F), zeros.shape};
+  }
   derived.y_scale = std::ldexp(1.0F, window.exponent);
   derived.y_type = kWindowType;
   derived.y_zero_point = window.zero_point;
-  derived.bias = window.bias;
-  return derived.build("/accumulators-" + std::to_string(number));
+  derived.bias = std::vector<std::int32_t>(window.bias.begin(), window.bias.end());
+  return base.derive(std::move(derived), "/accumulators-" + std::to_string(number));
 }
 
 // Returns whether the sum is exact in float32, so that scales that are powers of two leave one answer, and within 32
@@ -185,10 +184,10 @@ bool is_determined(std::int64_t sum) {
 
 Applied show_accumulators(const RelationSubject& subject) {
   if (!subject.is("ConvInteger")) return NotApplicable{"not ConvInteger"};
-  const Convolution& base = *convolution_of(subject);
+  const ConvolutionParts& base = *convolution_of(subject);
   return Derivation([&base](const Tensor& sums) {
-    const std::int64_t channels = base.geometry.output_channels;
-    const std::int64_t positions = base.geometry.output_positions();
+    const std::int64_t channels = base.sizes.output_channels;
+    const std::int64_t positions = base.sizes.output_positions();
     const std::vector<Window> windows = windows_on(sums, channels, positions);
     const auto agreement = std::make_shared<ThroughWindow>(windows, channels, positions);
     Application result;
@@ -228,29 +227,37 @@ std::span<const FamilyRelation> requantization_relations() {
 
 namespace {
 
+// Zero points that are omitted are 0.
+ParameterValues<std::int64_t> moved_zeros(std::optional<ParameterValues<std::int64_t>> zeros, std::int64_t by) {
+  ParameterValues<std::int64_t> result = std::move(zeros).value_or(0);
+  for (std::int64_t& value : result.values) value += by;
+  return result;
+}
+
 Applied shift_x(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  derived.x_zero_point += shift_to_other_sign(derived.x.type);
-  derived.states_x_zero_point = true;
-  shift(derived.x);
-  return same_output(derived.build("/x-shift-128"));
+  const ConvolutionParts& parts = *convolution_of(subject);
+  Convolution derived = parts.stated;
+  derived.x_zero_point = moved_zeros(derived.x_zero_point, shift_to_other_sign(derived.x.type));
+  derived.x = shifted(derived.x);
+  return same_output(parts.derive(std::move(derived), "/x-shift-128"));
 }
 
 Applied shift_w(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
-  for (std::int64_t& value : derived.w_zero_point.values) value += shift_to_other_sign(derived.w.type);
-  derived.states_w_zero_point = true;
-  shift(derived.w);
-  return same_output(derived.build("/w-shift-128"));
+  const ConvolutionParts& parts = *convolution_of(subject);
+  Convolution derived = parts.stated;
+  derived.w_zero_point = moved_zeros(derived.w_zero_point, shift_to_other_sign(derived.w.type));
+  derived.w = shifted(derived.w);
+  return same_output(parts.derive(std::move(derived), "/w-shift-128"));
 }
 
 Applied shift_y(const RelationSubject& subject) {
-  Convolution derived = *convolution_of(subject);
+  const ConvolutionParts& parts = *convolution_of(subject);
+  Convolution derived = parts.stated;
   if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
   const std::int64_t by = shift_to_other_sign(derived.y_type);
-  derived.y_zero_point += by;
+  derived.y_zero_point.values[0] += by;
   derived.y_type = other_sign(derived.y_type);
-  return shifted_output(derived.build("/y-shift-128"), by);
+  return shifted_output(parts.derive(std::move(derived), "/y-shift-128"), by);
 }
 
 constexpr FamilyRelation kSignednessRelations[] = {

@@ -7,12 +7,12 @@
 
 #include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/suites.h"
-#include "harness/operators/convolution/sweep.h"
 #include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {
 namespace {
 
+using reference::ConvolutionGeometry;
 using reference::SpatialAxis;
 
 enum class Extent : std::uint8_t {
@@ -85,7 +85,7 @@ std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {
 
 constexpr std::int64_t kEdges = 32;
 
-const std::vector<Size>& sizes() {
+const std::vector<Size>& all_sizes() {
   static const std::vector<Size> all = [] {
     std::vector<Size> list;
     const auto add = [&](Extent extent, const std::vector<std::int64_t>& values) {
@@ -115,19 +115,19 @@ const std::vector<Size>& sizes() {
 }
 
 // Sets the pads of the last two axes by four digits, each below `base`, and the kernel of all axes.
-void set_pads(Shape& shape, std::int64_t kernel, std::int64_t digits, std::int64_t base) {
-  for (SpatialAxis& axis : shape.axes) axis.kernel = kernel;
-  shape.axes.back().pad_begin = digits % base;
-  shape.axes.back().pad_end = digits / base % base;
-  shape.axes[shape.axes.size() - 2].pad_begin = digits / (base * base) % base;
-  shape.axes[shape.axes.size() - 2].pad_end = digits / (base * base * base) % base;
+void set_pads(ConvolutionGeometry& sizes, std::int64_t kernel, std::int64_t digits, std::int64_t base) {
+  for (SpatialAxis& axis : sizes.axes) axis.kernel = kernel;
+  sizes.axes.back().pad_begin = digits % base;
+  sizes.axes.back().pad_end = digits / base % base;
+  sizes.axes[sizes.axes.size() - 2].pad_begin = digits / (base * base) % base;
+  sizes.axes[sizes.axes.size() - 2].pad_end = digits / (base * base * base) % base;
 }
 
 // x as small as it can be, and how much of it the last window sees: nothing, one element, all but one of its extent, or
 // all of it. Where the interior of an axis ends, and the taps inside x, is computed by divisions, and is wrong by one
 // where they round another way. Digits: 4 of those, 2 begin pads, 2 strides, 2 dilations.
-void set_edge(Shape& shape, std::int64_t digits) {
-  for (SpatialAxis& axis : shape.axes) {
+void set_edge(ConvolutionGeometry& sizes, std::int64_t digits) {
+  for (SpatialAxis& axis : sizes.axes) {
     axis.kernel = 3;
     axis.pad_begin = digits / 4 % 2;
     axis.stride = 1 + digits / 8 % 2;
@@ -141,8 +141,8 @@ void set_edge(Shape& shape, std::int64_t digits) {
   }
 }
 
-void make_depthwise(Shape& shape) {
-  shape.channels = {shape.channels.input, shape.channels.input, shape.channels.input};
+void make_depthwise(ConvolutionGeometry& sizes) {
+  set_channels(sizes, {sizes.input_channels, sizes.input_channels, sizes.input_channels});
 }
 
 bool needs_height(Extent extent) {
@@ -158,101 +158,101 @@ bool needs_height(Extent extent) {
   }
 }
 
-void make_windows_whole(Shape& shape) {
-  shape.channels.group = 1;
-  for (SpatialAxis& axis : shape.axes) {
+void make_windows_whole(ConvolutionGeometry& sizes) {
+  sizes.group = 1;
+  for (SpatialAxis& axis : sizes.axes) {
     axis.kernel = std::max<std::int64_t>(axis.kernel, 2);
     axis.dilation = axis.output = 1;
     axis.pad_begin = axis.pad_end = 0;
   }
 }
 
-void make_pointwise(Shape& shape) {
-  for (SpatialAxis& axis : shape.axes) {
+void make_pointwise(ConvolutionGeometry& sizes) {
+  for (SpatialAxis& axis : sizes.axes) {
     axis.kernel = axis.stride = axis.dilation = axis.output = 1;
     axis.pad_begin = axis.pad_end = 0;
   }
 }
 
 // False where the shape has no such extent.
-bool resize(const Size& size, Shape& shape) {
-  if (needs_height(size.extent) && shape.axes.size() < 2) return false;
+bool resize(const Size& size, ConvolutionGeometry& sizes) {
+  if (needs_height(size.extent) && sizes.axes.size() < 2) return false;
   switch (size.extent) {
     case Extent::input_channels:
-      shape.channels = {1, size.value, std::min<std::int64_t>(shape.channels.output, 5)};
+      set_channels(sizes, {1, size.value, std::min<std::int64_t>(sizes.output_channels, 5)});
       break;
     case Extent::output_channels:
-      shape.channels = {1, std::min<std::int64_t>(shape.channels.input, 5), size.value};
+      set_channels(sizes, {1, std::min<std::int64_t>(sizes.input_channels, 5), size.value});
       break;
-    case Extent::depthwise_channels: shape.channels = {size.value, size.value, size.value}; break;
-    case Extent::depth_multiplier: shape.channels = {3, 3, 3 * size.value}; break;
-    case Extent::width: shape.axes.back().output = size.value; break;
-    case Extent::height: shape.axes.front().output = size.value; break;
-    case Extent::batch: shape.batch = size.value; break;
+    case Extent::depthwise_channels: set_channels(sizes, {size.value, size.value, size.value}); break;
+    case Extent::depth_multiplier: set_channels(sizes, {3, 3, 3 * size.value}); break;
+    case Extent::width: sizes.axes.back().output = size.value; break;
+    case Extent::height: sizes.axes.front().output = size.value; break;
+    case Extent::batch: sizes.batch = size.value; break;
     case Extent::whole_windows:
-      shape.batch = size.value;
-      make_windows_whole(shape);
+      sizes.batch = size.value;
+      make_windows_whole(sizes);
       break;
     case Extent::pointwise_pixels:
-      make_pointwise(shape);
-      shape.axes.back().output = size.value;
+      make_pointwise(sizes);
+      sizes.axes.back().output = size.value;
       break;
-    case Extent::kernel_width: shape.axes.back().kernel = size.value; break;
-    case Extent::kernel_height: shape.axes.front().kernel = size.value; break;
+    case Extent::kernel_width: sizes.axes.back().kernel = size.value; break;
+    case Extent::kernel_height: sizes.axes.front().kernel = size.value; break;
     case Extent::dilation:
-      for (SpatialAxis& axis : shape.axes) axis.dilation = size.value;
+      for (SpatialAxis& axis : sizes.axes) axis.dilation = size.value;
       break;
     case Extent::stride:
       // Far along one axis only, so that x stays small.
-      for (SpatialAxis& axis : shape.axes) axis.stride = std::min<std::int64_t>(size.value, 9);
-      shape.axes.back().stride = size.value;
+      for (SpatialAxis& axis : sizes.axes) axis.stride = std::min<std::int64_t>(size.value, 9);
+      sizes.axes.back().stride = size.value;
       break;
-    case Extent::depthwise_pads: make_depthwise(shape); [[fallthrough]];
-    case Extent::pads: set_pads(shape, 3, size.value, 3); break;
-    case Extent::pointwise_pads: set_pads(shape, 1, size.value, 2); break;
+    case Extent::depthwise_pads: make_depthwise(sizes); [[fallthrough]];
+    case Extent::pads: set_pads(sizes, 3, size.value, 3); break;
+    case Extent::pointwise_pads: set_pads(sizes, 1, size.value, 2); break;
     case Extent::wide_pad:
-      shape.axes.back().pad_begin = size.value;
-      shape.axes.back().output = size.value + 2;
+      sizes.axes.back().pad_begin = size.value;
+      sizes.axes.back().output = size.value + 2;
       break;
-    case Extent::depthwise_edge: make_depthwise(shape); [[fallthrough]];
-    case Extent::edge: set_edge(shape, size.value); break;
+    case Extent::depthwise_edge: make_depthwise(sizes); [[fallthrough]];
+    case Extent::edge: set_edge(sizes, size.value); break;
     case Extent::depthwise_kernel_width:
     case Extent::depthwise_kernel_height:
-      make_depthwise(shape);
-      for (SpatialAxis& axis : shape.axes) axis.kernel = 3;
-      (size.extent == Extent::depthwise_kernel_width ? shape.axes.back() : shape.axes.front()).kernel = size.value;
+      make_depthwise(sizes);
+      for (SpatialAxis& axis : sizes.axes) axis.kernel = 3;
+      (size.extent == Extent::depthwise_kernel_width ? sizes.axes.back() : sizes.axes.front()).kernel = size.value;
       break;
   }
   return true;
 }
 
 // Gives each axis the input that its output needs; false where that is none.
-bool place(const Row& row, Shape& shape) {
+bool place(const Row& row, ConvolutionGeometry& sizes) {
   if (row[kAutoPad] != kNotSet) return false;
-  return std::all_of(shape.axes.begin(), shape.axes.end(), [](SpatialAxis& axis) {
+  return std::all_of(sizes.axes.begin(), sizes.axes.end(), [](SpatialAxis& axis) {
     axis.input = (axis.output - 1) * axis.stride + axis.kernel_extent() - axis.pad_begin - axis.pad_end;
     return axis.input >= 1;
   });
 }
 
 // The classes of the row that the shape has; a width that the model does not have keeps the row's.
-Row classes_of(Row row, const Shape& shape) {
+Row classes_of(Row row, const ConvolutionGeometry& sizes) {
   const std::uint8_t width = row[kWidth];
-  classify_axes(shape.axes, row);
+  classify_axes(sizes.axes, row);
   if (row[kWidth] >= std::size(kWidths)) row[kWidth] = width;
-  row[kGroup] = group_class(shape.channels);
-  row[kInputChannels] = channel_class(shape.channels.input);
-  row[kOutputChannels] = channel_class(shape.channels.output);
-  row[kBatch] = static_cast<std::uint8_t>(std::min<std::int64_t>(shape.batch, 3) - 1);
+  row[kGroup] = group_class({sizes.group, sizes.input_channels, sizes.output_channels});
+  row[kInputChannels] = channel_class(sizes.input_channels);
+  row[kOutputChannels] = channel_class(sizes.output_channels);
+  row[kBatch] = static_cast<std::uint8_t>(std::min<std::int64_t>(sizes.batch, 3) - 1);
   return row;
 }
 
 // Elements of x: one extent alone is large, and not what follows from it on three axes.
 constexpr std::int64_t kMostInput = 1 << 16;
 
-std::int64_t input_elements(const Shape& shape) {
-  std::int64_t elements = shape.batch * shape.channels.input;
-  for (const SpatialAxis& axis : shape.axes) elements *= axis.input;
+std::int64_t input_elements(const ConvolutionGeometry& sizes) {
+  std::int64_t elements = sizes.batch * sizes.input_channels;
+  for (const SpatialAxis& axis : sizes.axes) elements *= axis.input;
   return elements;
 }
 
@@ -262,21 +262,21 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
   Rng rng(seed, index);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Rng own(rng.next());
-    Shape shape = draw_shape(own, drawn_row, 1);
-    if (!resize(sizes()[size], shape) || !place(drawn_row, shape) || input_elements(shape) > kMostInput) continue;
-    Row row = classes_of(drawn_row, shape);
+    ConvolutionGeometry sizes = draw_sizes(own, drawn_row, 1);
+    if (!resize(all_sizes()[size], sizes) || !place(drawn_row, sizes) || input_elements(sizes) > kMostInput) continue;
+    Row row = classes_of(drawn_row, sizes);
     if (!takes(row)) continue;
-    Drawn drawn = draw_values(own, row, shape);
+    Drawn drawn = draw_values(own, row, sizes);
     // One of many outputs is often near a tie.
     row[kScales] = drawn.scales;
     if (!drawn.data_in_class || !takes(row) || (!drawn.detects_much && attempt + 1 < kAttempts)) continue;
-    return case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
+    return finished(row, std::move(drawn.convolution));
   }
   return std::nullopt;
 }
 
 std::string size_name(std::size_t size) {
-  const Size& one = sizes()[size];
+  const Size& one = all_sizes()[size];
   return fmt::format("{} {}", kNames[static_cast<std::size_t>(one.extent)], one.value);
 }
 
@@ -286,7 +286,7 @@ std::string size_name(std::size_t size) {
 namespace qconform::sweep {
 
 SizedModel sized_convolutions() {
-  return {convolution::sizes().size(), convolution::size_name, convolution::realise_size};
+  return {convolution::all_sizes().size(), convolution::size_name, convolution::realise_size};
 }
 
 }  // namespace qconform::sweep

@@ -9,6 +9,7 @@
 #include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
 #include "harness/onnx/node_inputs.h"
+#include "harness/operators/convolution/description.h"
 
 /// Lists the features that random convolutions may have more or less of than usual.
 namespace qconform::feature {
@@ -53,8 +54,8 @@ enum class LargeExtent : std::uint8_t {
   channels,  ///< 129 output channels and more
 };
 
-/// A case of "QLinearConv" or "ConvInteger" with that extent.
-[[nodiscard]] Case random_convolution(Rng& rng, std::string_view op_type, LargeExtent large, const Swarm& swarm);
+/// A QLinearConv, or else a ConvInteger, with that extent.
+[[nodiscard]] Convolution random_convolution(Rng& rng, bool is_quantized, LargeExtent large, const Swarm& swarm);
 
 [[nodiscard]] Case random_qlinear_conv(Rng& rng, const Swarm& swarm = Swarm());
 [[nodiscard]] Case random_conv_integer(Rng& rng, const Swarm& swarm = Swarm());

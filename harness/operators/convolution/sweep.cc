@@ -7,11 +7,9 @@
 #include <utility>
 
 #include "harness/model/draws/draws.h"
-#include "harness/model/family.h"
 #include "harness/model/sweep/model.h"
-#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/description.h"
 #include "harness/operators/convolution/suites.h"
-#include "harness/operators/convolution/sweep.h"
 #include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {
@@ -27,77 +25,29 @@ constexpr int kAttempts = 48;
 // every tap of an even, dilated kernel lies in the padding. Its case then has others.
 constexpr int kMostAttempts = 512;
 
-std::vector<std::int64_t> per_axis(const Shape& shape, std::int64_t reference::SpatialAxis::*member) {
-  std::vector<std::int64_t> values;
-  for (const auto& axis : shape.axes) values.push_back(axis.*member);
-  return values;
-}
-
 }  // namespace
 
-Shape draw_shape(Rng& rng, const Row& row, std::int64_t positions, bool pads_behind) {
+reference::ConvolutionGeometry draw_sizes(Rng& rng, const Row& row, std::int64_t positions, bool pads_behind) {
   const auto& lists = channels_of(row[kGroup], row[kInputChannels], row[kOutputChannels]);
-  Shape shape;
-  shape.channels = lists[rng.below(static_cast<std::uint32_t>(std::min<std::size_t>(lists.size(), 3)))];
-  shape.batch = row[kBatch] + 1 + (row[kBatch] == kBatchMore ? rng.between(0, 1) : 0);
-  const std::int64_t outputs = shape.batch * shape.channels.output * kWidths[row[kWidth]];
-  const std::int64_t depth = shape.channels.input / shape.channels.group * 9;
-  shape.axes = draw_axes(rng, row, std::max(positions, kWork / (outputs * depth)), pads_behind);
-  return shape;
+  reference::ConvolutionGeometry sizes;
+  set_channels(sizes, lists[rng.below(static_cast<std::uint32_t>(std::min<std::size_t>(lists.size(), 3)))]);
+  sizes.batch = row[kBatch] + 1 + (row[kBatch] == kBatchMore ? rng.between(0, 1) : 0);
+  const std::int64_t outputs = sizes.batch * sizes.output_channels * kWidths[row[kWidth]];
+  const std::int64_t depth = sizes.group_input_channels() * 9;
+  sizes.axes = draw_axes(rng, row, std::max(positions, kWork / (outputs * depth)), pads_behind);
+  return sizes;
 }
 
-std::vector<Attribute> attributes_of(const Shape& shape, const Row& row) {
-  static constexpr const char* kNames[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
-  const bool all_stated = row[kAttributes] == kAllStated;
-  std::vector<Attribute> attributes;
-  const auto state = [&](const char* name, Attribute::Value value, bool is_default) {
-    if (all_stated || !is_default) attributes.push_back({name, std::move(value)});
-  };
-  const auto pads_end = per_axis(shape, &reference::SpatialAxis::pad_end);
-  auto pads = per_axis(shape, &reference::SpatialAxis::pad_begin);
-  pads.insert(pads.end(), pads_end.begin(), pads_end.end());
-  state("auto_pad", std::string(kNames[row[kAutoPad]]), row[kAutoPad] == kNotSet);
-  state("dilations", per_axis(shape, &reference::SpatialAxis::dilation), row[kDilation] == kDilation1);
-  state("group", shape.channels.group, shape.channels.group == 1);
-  state("kernel_shape", per_axis(shape, &reference::SpatialAxis::kernel), true);
-  // Beside an auto_pad, even pads of 0 are implementation-defined (rule C5).
-  if (row[kAutoPad] == kNotSet) state("pads", pads, row[kPads] == kNoPads);
-  state("strides", per_axis(shape, &reference::SpatialAxis::stride), row[kStride] == kStride1);
-  return attributes;
-}
-
-Case case_of(const Row& row, std::vector<Attribute> attributes, const Shape& shape, Values values) {
-  Case result;
-  result.node().op_type = row[kOperator] == kQLinearConv ? "QLinearConv" : "ConvInteger";
-  result.node().opset_version = 10;
-  result.node().attributes = std::move(attributes);
-  const bool per_channel = row[kWParameters] == kPerChannel;
-  const std::vector<std::int64_t> w_shape =
-      per_channel ? std::vector<std::int64_t>{shape.channels.output} : std::vector<std::int64_t>{};
-  const std::size_t w_count = per_channel ? values.w_zero_point.size() : 1;
-  values.w_zero_point.resize(w_count);
-  std::optional<Tensor> x_zero_point = tensor8(values.x.type, {}, {values.x_zero_point});
-  std::optional<Tensor> w_zero_point = tensor8(values.w.type, w_shape, values.w_zero_point);
-  if (row[kXZeroPoint] == kOmitted) x_zero_point.reset();
-  if (row[kWZeroPoint] == kOmitted) w_zero_point.reset();
-  if (row[kOperator] == kConvInteger) {
-    result.inputs = {std::move(values.x), std::move(values.w), std::move(x_zero_point), std::move(w_zero_point)};
-    while (!result.inputs.back()) result.inputs.pop_back();
-    return result;
+Case finished(const Row& row, Convolution drawn) {
+  choose_attributes(drawn,
+                    [&](std::string_view, bool is_default) { return row[kAttributes] == kAllStated || !is_default; });
+  if (row[kXZeroPoint] == kOmitted) drawn.x_zero_point.reset();
+  if (row[kWParameters] == kPerTensor) {
+    drawn.w_zero_point = drawn.w_zero(0);
+    drawn.w_scale = drawn.w_scale.of(0);
   }
-  values.w_scale.resize(w_count);
-  result.inputs = {std::move(values.x),
-                   Tensor::scalar(ElementType::float32, values.x_scale),
-                   std::move(x_zero_point),
-                   std::move(values.w),
-                   Tensor::of(ElementType::float32, w_shape, values.w_scale),
-                   std::move(w_zero_point),
-                   Tensor::scalar(ElementType::float32, values.y_scale),
-                   tensor8(values.y_type, {}, {values.y_zero_point})};
-  if (!values.bias.empty()) {
-    result.inputs.emplace_back(Tensor::of(ElementType::int32, {shape.channels.output}, values.bias));
-  }
-  return result;
+  if (row[kWZeroPoint] == kOmitted) drawn.w_zero_point.reset();
+  return build_convolution(std::move(drawn));
 }
 
 namespace {
@@ -111,13 +61,12 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
     Rng own(rng.next());
     // One window, wholly in padding before x, without a bias: its sum is 0, which is near no tie.
     const bool pads_behind = attempt >= kAttempts / 2;
-    const Shape shape = draw_shape(own, row, attempt < 8 ? 1 : 4, pads_behind);
-    Drawn drawn = draw_values(own, row, shape);
+    Drawn drawn = draw_values(own, row, draw_sizes(own, row, attempt < 8 ? 1 : 4, pads_behind));
     if (!drawn.in_class && !best && attempt + 1 == kMostAttempts) {
-      last = case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
+      last = finished(row, std::move(drawn.convolution));
     }
     if (!drawn.in_class || (best && !drawn.detects_much)) continue;
-    best = case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
+    best = finished(row, std::move(drawn.convolution));
     if (drawn.detects_much) break;
   }
   assert(best || last);
@@ -164,116 +113,69 @@ bool are_distinct(const std::vector<T>& values) {
   return std::any_of(values.begin(), values.end(), [&](const T& value) { return value != values[0]; });
 }
 
-std::vector<std::int64_t> integers(const Tensor& tensor) {
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(integer_at(tensor, i));
-  return values;
-}
-
-std::vector<float> floats(const Tensor& tensor) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(float_at(tensor, i));
-  return values;
-}
-
 std::uint8_t type_class(ElementType type) {
   return type == ElementType::uint8 ? kUint8 : type == ElementType::int8 ? kInt8 : kInt32;
 }
 
-std::uint8_t zero_points_class(const Tensor* tensor) {
-  if (tensor == nullptr) return kOmitted;
-  const auto values = integers(*tensor);
-  return are_distinct(values) ? std::uint8_t{kDistinct} : zero_point_class(tensor->type, values[0]);
+std::uint8_t zero_points_class(ElementType type, const std::optional<ParameterValues<std::int64_t>>& zeros) {
+  if (!zeros) return kOmitted;
+  return are_distinct(zeros->values) ? std::uint8_t{kDistinct} : zero_point_class(type, zeros->of(0));
 }
 
-std::vector<std::int64_t> ints(const Case& test_case, const char* name, std::size_t count, std::int64_t otherwise) {
-  const Attribute* attribute = test_case.attribute(name);
-  if (attribute == nullptr) return std::vector<std::int64_t>(count, otherwise);
-  return std::get<std::vector<std::int64_t>>(attribute->value);
-}
-
-std::uint8_t auto_pad_class(const Case& test_case) {
-  const Attribute* attribute = test_case.attribute("auto_pad");
-  if (attribute == nullptr) return kNotSet;
-  const auto& name = std::get<std::string>(attribute->value);
+std::uint8_t auto_pad_class(const std::optional<std::string>& name) {
   return name == "VALID"        ? std::uint8_t{kValid}
          : name == "SAME_UPPER" ? std::uint8_t{kSameUpper}
          : name == "SAME_LOWER" ? std::uint8_t{kSameLower}
                                 : std::uint8_t{kNotSet};
 }
 
-std::uint8_t attributes_class(const Case& test_case) {
-  for (const char* name : {"auto_pad", "dilations", "group", "kernel_shape", "strides"}) {
-    if (test_case.attribute(name) == nullptr) return kPlain;
-  }
-  return kAllStated;
+std::uint8_t attributes_class(const Convolution& c) {
+  return c.auto_pad && c.dilations && c.group && c.kernel_shape && c.strides ? kAllStated : kPlain;
 }
 
-std::uint8_t bias_class(const Tensor* bias) {
-  if (bias == nullptr) return kNoBias;
-  const auto values = integers(*bias);
-  const bool large =
-      std::any_of(values.begin(), values.end(), [](std::int64_t v) { return std::abs(v) > 1 << 24 && v % 2 != 0; });
+std::uint8_t bias_class(const std::optional<std::vector<std::int32_t>>& bias) {
+  if (!bias) return kNoBias;
+  const bool large = std::any_of(bias->begin(), bias->end(), [](std::int32_t value) {
+    return std::abs(std::int64_t{value}) > 1 << 24 && value % 2 != 0;
+  });
   return large ? kLargeBias : kOrdinaryBias;
 }
 
 // Pads as the attribute has them; the output's size from the resolved geometry.
-void classify_geometry(const Case& test_case, const reference::ConvolutionGeometry& geometry, Row& row) {
+void classify_geometry(const Convolution& c, const reference::ConvolutionGeometry& geometry, Row& row) {
   auto axes = geometry.axes;
-  const auto pads = ints(test_case, "pads", axes.size() * 2, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    axes[i].pad_begin = pads[i];
-    axes[i].pad_end = pads[i + axes.size()];
+    axes[i].pad_begin = c.pads ? (*c.pads)[i] : 0;
+    axes[i].pad_end = c.pads ? (*c.pads)[i + axes.size()] : 0;
   }
   classify_axes(axes, row);
-  row[kAutoPad] = auto_pad_class(test_case);
-  row[kAttributes] = attributes_class(test_case);
+  row[kAutoPad] = auto_pad_class(c.auto_pad);
+  row[kAttributes] = attributes_class(c);
   row[kGroup] = group_class({geometry.group, geometry.input_channels, geometry.output_channels});
   row[kInputChannels] = channel_class(geometry.input_channels);
   row[kOutputChannels] = channel_class(geometry.output_channels);
   row[kBatch] = static_cast<std::uint8_t>(std::min<std::int64_t>(geometry.batch, 3) - 1);
 }
 
-bool has_near_tie(const Case& test_case, reference::ConvolutionOperands operands, float x_scale,
-                  const std::vector<float>& w_scale, float y_scale) {
-  const Tensor* bias = test_case.input(8);
-  if (bias != nullptr) operands.bias = int32_values(*bias);
-  const auto sums = exact_sums(operands, *test_case.input(0), *test_case.input(3));
-  const auto positions = static_cast<std::size_t>(operands.geometry.output_positions());
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (is_near_tie(sums[i], x_scale, w_scale[i / positions % w_scale.size()], y_scale)) return true;
-  }
-  return false;
-}
-
 // Whether a parameter of one element has a shape, other than that of one value for each output channel. A kernel that
 // takes scalars may refuse it.
-bool has_shaped_scalars(const Case& test_case, std::int64_t output_channels) {
-  const bool is_integer = test_case.node().op_type == "ConvInteger";
-  const auto is_shaped = [&](std::size_t position) {
-    const Tensor* parameter = test_case.input(position);
-    const bool is_weights = is_integer ? position == 3 : position == 4 || position == 5;
-    if (parameter == nullptr || parameter->is_scalar()) return false;
-    return !is_weights || parameter->shape != std::vector<std::int64_t>{output_channels};
-  };
-  if (is_integer) return is_shaped(2) || is_shaped(3);
-  return is_shaped(1) || is_shaped(2) || is_shaped(4) || is_shaped(5) || is_shaped(6) || is_shaped(7);
+bool has_shaped_scalars(const Convolution& c) {
+  const Convolution::List of_channels{c.output_channels()};
+  const auto is_shaped = [&](const auto& weights) { return !weights.is_scalar() && weights.shape != of_channels; };
+  if (c.x_zero_point && !c.x_zero_point->is_scalar()) return true;
+  if (c.w_zero_point && is_shaped(*c.w_zero_point)) return true;
+  return !c.x_scale.is_scalar() || is_shaped(c.w_scale) || !c.y_scale.is_scalar() || !c.y_zero_point.is_scalar();
 }
 
-void classify_scales(const Case& test_case, reference::ConvolutionOperands operands, Row& row) {
-  const float x_scale = float_at(*test_case.input(1), 0);
-  const float y_scale = float_at(*test_case.input(6), 0);
-  const auto w_scale = floats(*test_case.input(4));
-  row[kScales] = scales_class(x_scale, w_scale, y_scale, false);
+void classify_scales(const Convolution& c, Row& row) {
+  row[kScales] = scales_class(c.x_scale.of(0), c.w_scale.values, c.y_scale.of(0), false);
   // Only there do the sums matter, which cost more than all the rest.
-  if (row[kScales] == kOrdinary && has_near_tie(test_case, std::move(operands), x_scale, w_scale, y_scale)) {
-    row[kScales] = kNearTie;
-  }
-  row[kYType] = type_class(test_case.input(7)->type);
-  row[kYZeroPoint] = zero_points_class(test_case.input(7));
-  row[kWParameters] = test_case.input(4)->is_scalar() ? kPerTensor : kPerChannel;
-  row[kWScale] = are_distinct(w_scale) ? kDistinctScales : kCommon;
-  row[kBias] = bias_class(test_case.input(8));
+  if (row[kScales] == kOrdinary && has_near_tie(c, exact_sums(c))) row[kScales] = kNearTie;
+  row[kYType] = type_class(c.y_type);
+  row[kYZeroPoint] = zero_points_class(c.y_type, c.y_zero_point);
+  row[kWParameters] = c.w_scale.is_scalar() ? kPerTensor : kPerChannel;
+  row[kWScale] = are_distinct(c.w_scale.values) ? kDistinctScales : kCommon;
+  row[kBias] = bias_class(c.bias);
 }
 
 }  // namespace
@@ -293,28 +195,23 @@ std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, floa
 
 Row classify_convolution(const Case& test_case) {
   Row row(kPositions, 0);
-  const bool is_integer = test_case.node().op_type == "ConvInteger";
-  const std::size_t w = is_integer ? 1 : 3;
-  const Tensor* w_zero_point = test_case.input(is_integer ? 3 : 5);
-  reference::Contract contract;
-  const auto signature = find_operator("", test_case.node().op_type)->inputs;
-  NodeReader reader(test_case, signature, contract);
-  auto operands = read_convolution(reader, contract);
-  if (!operands || has_shaped_scalars(test_case, operands->geometry.output_channels)) return {};
-  row[kOperator] = is_integer ? kConvInteger : kQLinearConv;
-  row[kXType] = type_class(test_case.input(0)->type);
-  row[kWType] = type_class(test_case.input(w)->type);
-  row[kXZeroPoint] = zero_points_class(test_case.input(2));
-  row[kWZeroPoint] = zero_points_class(w_zero_point);
-  row[kData] = data_class(*test_case.input(0), *test_case.input(w));
-  classify_geometry(test_case, operands->geometry, row);
-  if (!is_integer) {
-    classify_scales(test_case, std::move(*operands), row);
+  const std::optional<Convolution> read = read_convolution(test_case);
+  if (!read || has_shaped_scalars(*read)) return {};
+  const Convolution& c = *read;
+  row[kOperator] = c.is_quantized ? kQLinearConv : kConvInteger;
+  row[kXType] = type_class(c.x.type);
+  row[kWType] = type_class(c.w.type);
+  row[kXZeroPoint] = zero_points_class(c.x.type, c.x_zero_point);
+  row[kWZeroPoint] = zero_points_class(c.w.type, c.w_zero_point);
+  row[kData] = data_class(c.x, c.w);
+  classify_geometry(c, *geometry_of(c), row);
+  if (c.is_quantized) {
+    classify_scales(c, row);
     return row;
   }
   row[kYType] = kInt32;
   row[kYZeroPoint] = kOmitted;
-  row[kWParameters] = w_zero_point == nullptr || w_zero_point->is_scalar() ? kPerTensor : kPerChannel;
+  row[kWParameters] = !c.w_zero_point || c.w_zero_point->is_scalar() ? kPerTensor : kPerChannel;
   row[kScales] = kNoScales;
   row[kWScale] = kNoWScale;
   row[kBias] = kNoBias;

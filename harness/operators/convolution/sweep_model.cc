@@ -184,6 +184,12 @@ std::uint8_t channel_class(std::int64_t channels) {
   }
 }
 
+void set_channels(reference::ConvolutionGeometry& sizes, const Channels& channels) {
+  sizes.group = channels.group;
+  sizes.input_channels = channels.input;
+  sizes.output_channels = channels.output;
+}
+
 GroupClass group_class(const Channels& channels) {
   if (channels.group == 1) return kOneGroup;
   if (channels.group < channels.input) return kSomeGroups;

@@ -1,4 +1,5 @@
-// Parameters and classes of the convolution model by name. sweep_model.cc has their meaning, in the same order.
+// Parameters and classes of the convolution model by name, and the steps from a row of them to a case that the sweep
+// and the sizes share. sweep_model.cc has the meaning of the classes, in the same order.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include "harness/core/tensor.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
+#include "harness/operators/convolution/description.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::sweep::convolution {
@@ -76,35 +78,19 @@ struct Channels {
 /// All channel counts of these classes that the sweep uses, the least work first.
 [[nodiscard]] const std::vector<Channels>& channels_of(std::uint8_t group, std::uint8_t input, std::uint8_t output);
 
-struct Shape {
-  std::int64_t batch = 1;
-  Channels channels{};
-  std::vector<reference::SpatialAxis> axes;  ///< pads as the attribute has them
-};
+void set_channels(reference::ConvolutionGeometry& sizes, const Channels& channels);
 
-/// Everything that goes into the node but its attributes. Parameters of w: one for each output channel.
-struct Values {
-  Tensor x;
-  Tensor w;
-  ElementType y_type = ElementType::int32;
-  std::int64_t x_zero_point = 0;
-  std::vector<std::int64_t> w_zero_point;
-  std::int64_t y_zero_point = 0;
-  float x_scale = 1;
-  std::vector<float> w_scale;
-  float y_scale = 1;
-  std::vector<std::int32_t> bias;  ///< or empty
-};
-
+/// Parameters of w are drawn one for each output channel, and all attributes are stated: finished() makes a case of it.
 struct Drawn {
-  Values values;
+  Convolution convolution;
   bool in_class = true;  ///< scales and data have their classes; the others have them always
   bool data_in_class = true;
   std::uint8_t scales = kNoScales;  ///< their class: an ordinary scale may have an output near a tie by chance
   bool detects_much = true;         ///< the output is neither nearly all saturated nor all alike
 };
 
-[[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const Shape& shape);
+/// Pads of the sizes are as the attribute has them.
+[[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const reference::ConvolutionGeometry& sizes);
 
 /// The classes of a valid convolution of the model.
 [[nodiscard]] Row classify_convolution(const Case& test_case);
@@ -114,6 +100,16 @@ struct Drawn {
 [[nodiscard]] std::uint8_t data_class(const Tensor& x, const Tensor& w);
 
 [[nodiscard]] std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, float y_scale, bool near_tie);
+
+/// `positions`: outputs on all axes but the last that there is room for in any case. `pads_behind`: as of draw_axes().
+[[nodiscard]] reference::ConvolutionGeometry draw_sizes(Rng& rng, const Row& row, std::int64_t positions,
+                                                        bool pads_behind = false);
+
+/// Leaves out what the row does not state: attributes, zero points, parameters of each channel.
+[[nodiscard]] Case finished(const Row& row, Convolution drawn);
+
+/// Whether an output lies near a tie.
+[[nodiscard]] bool has_near_tie(const Convolution& c, const ConvolutionSums& sums);
 
 /// Axes with the classes of `row`: rank, kernel, stride, dilation, pads, auto_pad and output width.
 /// Under SAME_*, pads are left 0, as the attribute is. `positions` bounds the product of the outputs on

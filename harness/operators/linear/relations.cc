@@ -137,13 +137,10 @@ bool is_8bit(ElementType type) {
   return type == ElementType::int8 || type == ElementType::uint8;
 }
 
-// The zero point input of an element-wise case in the other signedness; an omitted one is a 0 like the
-// scale in shape.
-Tensor shifted_zero_point(const Case& test_case, ElementType type) {
-  Grid zero_point = test_case.input(2) != nullptr ? grid_of(*test_case.input(2))
-                                                  : grid_of(make::filled(type, test_case.input(1)->shape, 0));
-  shift(zero_point);
-  return zero_point.tensor();
+// An omitted zero point is a 0 like the scale in shape.
+Tensor stated_zero_point(const Case& test_case, ElementType type) {
+  const Tensor* zero_point = test_case.input(2);
+  return zero_point != nullptr ? *zero_point : make::filled(type, test_case.input(1)->shape, 0);
 }
 
 Case with_zero_point(Case test_case, Tensor zero_point) {
@@ -156,10 +153,8 @@ Applied shift_linear_x(const RelationSubject& subject) {
   const Case& base = *subject.base;
   if (!subject.is("DequantizeLinear")) return NotApplicable{"x has no zero point"};
   if (!is_8bit(base.input(0)->type)) return NotApplicable{"x is not of 8 bits"};
-  Case derived = with_zero_point(base, shifted_zero_point(base, base.input(0)->type));
-  Grid x = grid_of(*base.input(0));
-  shift(x);
-  derived.inputs[0] = x.tensor();
+  Case derived = with_zero_point(base, shifted(stated_zero_point(base, base.input(0)->type)));
+  derived.inputs[0] = shifted(*base.input(0));
   derived.id += "/x-shift-128";
   return same_output(std::move(derived));
 }
@@ -170,7 +165,7 @@ Applied shift_linear_y(const RelationSubject& subject) {
   const ElementType type = linear_of(subject)->y_type;
   if (!is_8bit(type)) return NotApplicable{"y is not of 8 bits"};
   if (base.attribute("output_dtype") != nullptr) return NotApplicable{"output_dtype pins the type of y"};
-  Case derived = with_zero_point(base, shifted_zero_point(base, type));
+  Case derived = with_zero_point(base, shifted(stated_zero_point(base, type)));
   derived.id += "/y-shift-128";
   return shifted_output(std::move(derived), shift_to_other_sign(type));
 }
@@ -237,16 +232,14 @@ Applied move_linear_zero_point(const RelationSubject& subject) {
   const ElementType type = linear_of(subject)->y_type;
   if (!is_integer(type)) return NotApplicable{"y is not of an integer type"};
   const Case& base = *subject.base;
-  Grid zero_point =
-      base.input(2) != nullptr ? grid_of(*base.input(2)) : grid_of(make::filled(type, base.input(1)->shape, 0));
+  const Tensor zero_point = stated_zero_point(base, type);
+  Values zeros = integer_values(zero_point);
   const Range range = range_of(type);
-  const auto [least, most] = std::minmax_element(zero_point.values.begin(), zero_point.values.end());
+  const auto [least, most] = std::minmax_element(zeros.begin(), zeros.end());
   if (*most == range.hi && *least == range.lo) return NotApplicable{"zero points at both ends of the range"};
   const std::int64_t step = *most < range.hi ? 1 : -1;
-  for (std::int64_t& value : zero_point.values) value += step;
-  Case derived = base;
-  derived.inputs.resize(3);
-  derived.inputs[2] = zero_point.tensor();
+  for (std::int64_t& value : zeros) value += step;
+  Case derived = with_zero_point(base, make::integers(zero_point.type, zero_point.shape, zeros));
   derived.id += "/y-zero-point-moved";
   return moved_output(std::move(derived), range, step);
 }

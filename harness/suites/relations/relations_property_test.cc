@@ -23,23 +23,23 @@ using relations::RelationSubject;
 // Classifies the input, for the distribution that RapidCheck prints.
 void classify_input(const RelationSubject& subject) {
   RC_TAG(subject.base->node().op_type);
-  const relations::Convolution* const convolution = relations::convolution_of(subject);
+  const relations::ConvolutionParts* const convolution = relations::convolution_of(subject);
   if (convolution == nullptr) {
     RC_CLASSIFY(!subject.base->input(1)->is_scalar(), "per axis");
     return;
   }
-  const relations::Convolution& c = *convolution;
-  const reference::ConvolutionGeometry& g = c.geometry;
+  const relations::ConvolutionParts& c = *convolution;
+  const reference::ConvolutionGeometry& g = c.sizes;
   RC_CLASSIFY(c.spatial_rank() == 1, "1-D");
   RC_CLASSIFY(c.spatial_rank() == 2, "2-D");
   RC_CLASSIFY(c.spatial_rank() > 2, "3-D and more");
   RC_CLASSIFY(g.group > 1 && g.group_input_channels() == 1, "depthwise");
   RC_CLASSIFY(g.group > 1 && g.group_input_channels() > 1, "grouped");
   RC_CLASSIFY(c.has_auto_pad(), "auto_pad");
-  RC_CLASSIFY(std::any_of(c.pads.begin(), c.pads.end(), [](std::int64_t pad) { return pad > 0; }), "padded");
-  RC_CLASSIFY(!c.w_zero_point.is_scalar, "per channel");
+  RC_CLASSIFY(relations::has_pads(g), "padded");
+  RC_CLASSIFY(c.stated.w_zero_point && !c.stated.w_zero_point->is_scalar(), "per channel");
   RC_CLASSIFY(g.batch > 1, "batch");
-  RC_CLASSIFY(c.bias.has_value(), "bias");
+  RC_CLASSIFY(c.stated.bias.has_value(), "bias");
 }
 
 using reference::kAllRoundingProfiles;

@@ -21,10 +21,10 @@
 namespace qconform::libraries {
 namespace {
 
-using dnn::ConvolutionProblem;
 using dnn::InstructionSet;
 using dnn::PackedConvolution;
 using dnn::PackedReorder;
+using dnn::PlacedConvolution;
 using dnn::ReorderProblem;
 
 // Sets the number of threads of the OpenMP runtime that the library brings along. That runtime read its environment
@@ -119,24 +119,18 @@ ReorderProblem linear_of(const Case& test_case, const reference::DequantizeLinea
           {node.x_zero_point.begin(), node.x_zero_point.end()}};
 }
 
-ConvolutionProblem convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
+PlacedConvolution convolution_of(const reference::QLinearConv& node, InputMemory& inputs) {
   const auto floats = [&](std::size_t position) {
     const std::span<std::byte> bytes = inputs.bytes(position);
     return std::span<float>(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
   };
   constexpr std::size_t kBias = 8;
-  ConvolutionProblem result{node.operands, test_case.input(0)->type, test_case.input(3)->type,
-                            test_case.input(7)->type};
-  result.is_scaled = true;
-  result.x_scale = floats(1);
-  result.w_scale = floats(4);
-  result.y_scale = floats(6);
-  if (!node.operands.bias.empty()) result.bias = inputs.bytes(kBias);
-  result.y_zero_point = node.y_zero_point;
-  return result;
+  const bool has_bias = !node.operands.bias.empty();
+  return {node.operands, &node,     floats(1),
+          floats(4),     floats(6), has_bias ? inputs.bytes(kBias) : std::span<std::byte>{}};
 }
-ConvolutionProblem convolution_of(const Case& test_case, const reference::ConvInteger& node, InputMemory& /*inputs*/) {
-  return {node.operands, test_case.input(0)->type, test_case.input(1)->type, ElementType::int32};
+PlacedConvolution convolution_of(const reference::ConvInteger& node, InputMemory& /*inputs*/) {
+  return {.operands = node.operands};
 }
 
 template <typename Node>
@@ -190,7 +184,7 @@ class OneDnn final : public Backend {
   Either pack_convolution(const Case& test_case, const Node& node, InputMemory& inputs, const RunSetting& setting,
                           Make make) {
     if (node.operands.geometry.axes.size() > 3) return outcome::Unsupported{"more than 3 spatial dimensions"};
-    ConvolutionProblem convolution = convolution_of(test_case, node, inputs);
+    const PlacedConvolution convolution = convolution_of(node, inputs);
     auto quantization = quantization_of(convolution, engine_);
     if (!quantization) return outcome::Unsupported{quantization.error()};
     constexpr std::size_t kWeights = std::is_same_v<Node, reference::QLinearConv> ? 3 : 1;

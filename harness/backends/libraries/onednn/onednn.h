@@ -27,16 +27,17 @@ struct InstructionSet {
 /// The instruction sets that the library can be held to.
 [[nodiscard]] std::span<const InstructionSet> instruction_sets();
 
-/// A convolution of either operator. The memory of its spans outlives what is made of it.
-struct ConvolutionProblem {
+/// The reference's convolution, of either operator, and where its parameters lie. Their memory outlives what is made of
+/// it.
+struct PlacedConvolution {
   const reference::ConvolutionOperands& operands;
-  ElementType x_type, w_type, y_type;
-  bool is_scaled = false;          ///< QLinearConv; the rest is of it alone
-  std::span<float> x_scale = {};   ///< one
-  std::span<float> w_scale = {};   ///< one for all channels, or one for each
-  std::span<float> y_scale = {};   ///< one
-  std::span<std::byte> bias = {};  ///< int32, one for each channel; empty for none
-  std::int32_t y_zero_point = 0;
+  const reference::QLinearConv* scaled = nullptr;  ///< null for ConvInteger; the rest is of QLinearConv alone
+  std::span<float> x_scale = {};                   ///< one
+  std::span<float> w_scale = {};                   ///< one for all channels, or one for each
+  std::span<float> y_scale = {};                   ///< one
+  std::span<std::byte> bias = {};                  ///< int32, one for each channel; empty for none
+
+  [[nodiscard]] ElementType y_type() const { return scaled == nullptr ? ElementType::int32 : scaled->y_type; }
 };
 
 /// QuantizeLinear or DequantizeLinear, which a reorder computes.
@@ -56,7 +57,7 @@ struct PrimitiveQuantization {
 
 /// Or what the interface has no form for. Throws dnnl::error for what the library refuses.
 using Quantized = tl::expected<PrimitiveQuantization, std::string>;
-[[nodiscard]] Quantized quantization_of(const ConvolutionProblem& node, const dnnl::engine& engine);
+[[nodiscard]] Quantized quantization_of(const PlacedConvolution& node, const dnnl::engine& engine);
 /// The tensor has the dimensions outer, channels and inner of the layout.
 [[nodiscard]] Quantized quantization_of(const ReorderProblem& node, const dnnl::engine& engine);
 
@@ -98,7 +99,7 @@ struct Data {
 class PackedConvolution {
  public:
   /// `engine`, `stream` and the data's memory outlive it. Throws dnnl::error for what the library does not take.
-  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const ConvolutionProblem& node,
+  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const PlacedConvolution& node,
                     PrimitiveQuantization quantization, const Data& data, const RunSetting& setting);
 
   /// Makes run() write to `y` instead of y()'s memory: bytes for y in the layout asked for.

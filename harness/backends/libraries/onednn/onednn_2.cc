@@ -15,7 +15,7 @@ using Memory = dnnl::memory;
 
 // The exact product and quotient, rounded to double and then to float. nullopt where that leaves float32's normal
 // range.
-std::optional<std::vector<float>> multipliers(const ConvolutionProblem& node) {
+std::optional<std::vector<float>> multipliers(const PlacedConvolution& node) {
   std::vector<float> result;
   for (const float w_scale : node.w_scale) {
     const auto value = static_cast<float>(static_cast<double>(node.x_scale.front()) * w_scale / node.y_scale.front());
@@ -57,18 +57,20 @@ std::span<const InstructionSet> instruction_sets() {
   return kAll;
 }
 
-Quantized quantization_of(const ConvolutionProblem& node, const dnnl::engine& engine) {
+Quantized quantization_of(const PlacedConvolution& node, const dnnl::engine& engine) {
   constexpr int kOutputChannels = 1 << 1;
   constexpr int kWeightChannels = 1 << 0 | 1 << 1;  // groups, and channels of each
   PrimitiveQuantization result;
-  if (node.is_scaled) {
+  if (node.scaled != nullptr) {
     const auto scales = multipliers(node);
     if (!scales) return tl::unexpected<std::string>("multiplier outside float32's normal range");
     result.attributes.set_output_scales(scales->size() == 1 ? 0 : kOutputChannels, *scales);
   }
   add_zero_points(DNNL_ARG_SRC, zero_points_of({&node.operands.x_zero_point, 1}, 0), engine, result);
   add_zero_points(DNNL_ARG_WEIGHTS, zero_points_of(node.operands.w_zero_point, kWeightChannels), engine, result);
-  add_zero_points(DNNL_ARG_DST, zero_points_of({&node.y_zero_point, 1}, 0), engine, result);
+  if (node.scaled != nullptr) {
+    add_zero_points(DNNL_ARG_DST, zero_points_of({&node.scaled->y_zero_point, 1}, 0), engine, result);
+  }
   if (!node.bias.empty()) {
     const Memory::desc plain({node.operands.geometry.output_channels}, Memory::data_type::s32, Memory::format_tag::a);
     result.arguments.emplace(DNNL_ARG_BIAS, Memory(plain, engine, node.bias.data()));

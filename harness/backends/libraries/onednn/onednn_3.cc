@@ -47,7 +47,7 @@ std::optional<float> real_bias(std::int32_t bias, float x_scale, float w_scale) 
   return value;
 }
 
-std::optional<std::vector<float>> real_biases(const ConvolutionProblem& node) {
+std::optional<std::vector<float>> real_biases(const PlacedConvolution& node) {
   std::vector<float> result;
   for (std::size_t i = 0; i < node.operands.bias.size(); ++i) {
     const float w_scale = node.w_scale[node.w_scale.size() == 1 ? 0 : i];
@@ -75,17 +75,19 @@ std::span<const InstructionSet> instruction_sets() {
   return kAll;
 }
 
-Quantized quantization_of(const ConvolutionProblem& node, const dnnl::engine& engine) {
+Quantized quantization_of(const PlacedConvolution& node, const dnnl::engine& engine) {
   constexpr int kWeightChannels = 1 << 0 | 1 << 1;  // groups, and channels of each
   PrimitiveQuantization result;
-  if (node.is_scaled) {
+  if (node.scaled != nullptr) {
     add_scales(DNNL_ARG_SRC, 0, over(node.x_scale, engine), result);
     add_scales(DNNL_ARG_WEIGHTS, node.w_scale.size() == 1 ? 0 : kWeightChannels, over(node.w_scale, engine), result);
     add_scales(DNNL_ARG_DST, 0, over(node.y_scale, engine), result);
   }
   add_zero_points(DNNL_ARG_SRC, zero_points_of({&node.operands.x_zero_point, 1}, 0), engine, result);
   add_zero_points(DNNL_ARG_WEIGHTS, zero_points_of(node.operands.w_zero_point, kWeightChannels), engine, result);
-  add_zero_points(DNNL_ARG_DST, zero_points_of({&node.y_zero_point, 1}, 0), engine, result);
+  if (node.scaled != nullptr) {
+    add_zero_points(DNNL_ARG_DST, zero_points_of({&node.scaled->y_zero_point, 1}, 0), engine, result);
+  }
   if (!node.bias.empty()) {
     const auto bias = real_biases(node);
     if (!bias)

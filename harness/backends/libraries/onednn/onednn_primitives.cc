@@ -79,24 +79,25 @@ ConvolutionShapes shapes_of(const reference::ConvolutionGeometry& g) {
 
 }  // namespace
 
-PackedConvolution::PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const ConvolutionProblem& node,
+PackedConvolution::PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const PlacedConvolution& node,
                                      PrimitiveQuantization quantization, const Data& data, const RunSetting& setting)
     : engine_(engine),
       stream_(stream),
       quantization_(std::move(quantization)),
       setting_(setting),
-      y_type_(node.y_type) {
+      y_type_(node.y_type()) {
   const ConvolutionShapes shapes = shapes_of(node.operands.geometry);
   y_shape_ = shapes.y;
   const std::size_t axes = node.operands.geometry.axes.size();
   const Tag plain = plain_tag(axes, setting.layout);
-  x_plain_ = {shapes.x, type_of(node.x_type), plain};
-  y_plain_ = {shapes.y, type_of(node.y_type), plain};
+  x_plain_ = {shapes.x, type_of(node.operands.x_type), plain};
+  y_plain_ = {shapes.y, type_of(node.y_type()), plain};
   const Tag chosen = setting.layout == Layout::channels_last ? plain : Tag::any;
-  chosen_ = describe(shapes, {shapes.x, type_of(node.x_type), chosen}, {shapes.w, type_of(node.w_type), Tag::any},
-                     {shapes.y, type_of(node.y_type), chosen}, quantization_, engine_);
+  chosen_ = describe(shapes, {shapes.x, type_of(node.operands.x_type), chosen},
+                     {shapes.w, type_of(node.operands.w_type), Tag::any}, {shapes.y, type_of(node.y_type()), chosen},
+                     quantization_, engine_);
   convolution_ = dnnl::convolution_forward(chosen_);
-  pack({shapes.w, type_of(node.w_type), weights_tag(axes)}, data.w);
+  pack({shapes.w, type_of(node.operands.w_type), weights_tag(axes)}, data.w);
   place_tensors(data.x);
 }
 

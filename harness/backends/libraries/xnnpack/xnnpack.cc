@@ -157,10 +157,9 @@ std::span<const std::byte> with_channels_last(const Case& test_case, std::size_t
   return inputs.converted(position, tensor.bytes.size(), room, to_channels_last);
 }
 
-xnn::ConvolutionDescription convolution_of(const Case& test_case, const reference::QLinearConv& node,
-                                           InputMemory& inputs) {
+xnn::NhwcConvolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
   const auto values = [&](std::size_t position) { return static_cast<const void*>(inputs.bytes(position).data()); };
-  xnn::ConvolutionDescription plan{node, with_channels_last(test_case, 3, XNN_EXTRA_BYTES, inputs), nullptr, nullptr};
+  xnn::NhwcConvolution plan{node, with_channels_last(test_case, 3, XNN_EXTRA_BYTES, inputs), nullptr, nullptr};
   if (!node.operands.bias.empty()) plan.bias = static_cast<const std::int32_t*>(values(8));
   const Tensor& w_scale = *test_case.input(4);
   if (w_scale.is_scalar()) return plan;

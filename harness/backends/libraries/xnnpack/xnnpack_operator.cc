@@ -43,7 +43,7 @@ namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const ConvolutionDescription& what) : ConvolutionBase(what) {}
+  explicit ConvolutionOperator(const NhwcConvolution& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     if (is_unsigned_) return create_unsigned(xnn_create_convolution2d_nhwc_qu8, what_, &made_);
@@ -101,7 +101,7 @@ class ConversionOperator final : public LibraryOperator {
 
 }  // namespace
 
-std::unique_ptr<LibraryOperator> convolution(const ConvolutionDescription& what) {
+std::unique_ptr<LibraryOperator> convolution(const NhwcConvolution& what) {
   return std::make_unique<ConvolutionOperator>(what);
 }
 
@@ -123,7 +123,7 @@ namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const ConvolutionDescription& what) : ConvolutionBase(what) {}
+  explicit ConvolutionOperator(const NhwcConvolution& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     xnn_code_cache_t code = nullptr;
@@ -191,7 +191,7 @@ class ConversionOperator final : public LibraryOperator {
 
 }  // namespace
 
-std::unique_ptr<LibraryOperator> convolution(const ConvolutionDescription& what) {
+std::unique_ptr<LibraryOperator> convolution(const NhwcConvolution& what) {
   return std::make_unique<ConvolutionOperator>(what);
 }
 

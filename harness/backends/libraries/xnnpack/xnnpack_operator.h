@@ -24,8 +24,9 @@
 
 namespace qconform::libraries::xnn {
 
-/// A QLinearConv with one or two spatial dimensions. Its memory is read when the operator is created.
-struct ConvolutionDescription {
+/// The reference's QLinearConv with one or two spatial dimensions, and where its parameters lie. Their memory is read
+/// when the operator is created.
+struct NhwcConvolution {
   const reference::QLinearConv& node;
   std::span<const std::byte> w;  ///< [output channels][kernel height][kernel width][input channels of a group]
   const std::int32_t* bias;      ///< null for none
@@ -65,19 +66,19 @@ class LibraryOperator {
 /// Holds the description of a convolution, for both forms of the interface.
 class ConvolutionBase : public LibraryOperator {
  protected:
-  explicit ConvolutionBase(const ConvolutionDescription& what)
+  explicit ConvolutionBase(const NhwcConvolution& what)
       : what_(what),
         geometry_(what.node.operands.geometry),
         is_unsigned_(what.node.operands.x_type == ElementType::uint8),
         is_per_channel_(what.w_scales != nullptr) {}
 
-  ConvolutionDescription what_;  ///< read when the operator is created
+  NhwcConvolution what_;  ///< read when the operator is created
   reference::ConvolutionGeometry geometry_;
   bool is_unsigned_;
   bool is_per_channel_;
 };
 
-[[nodiscard]] std::unique_ptr<LibraryOperator> convolution(const ConvolutionDescription& what);
+[[nodiscard]] std::unique_ptr<LibraryOperator> convolution(const NhwcConvolution& what);
 [[nodiscard]] std::unique_ptr<LibraryOperator> conversion(const Conversion& what);
 
 // Functions that both forms share.
@@ -102,7 +103,7 @@ xnn_status create_with(Create create, const reference::ConvolutionGeometry& g, R
 
 /// `Caches`: what the newer form takes before the result.
 template <typename Create, typename... Caches>
-xnn_status create_unsigned(Create create, const ConvolutionDescription& what, Caches... caches_and_made) {
+xnn_status create_unsigned(Create create, const NhwcConvolution& what, Caches... caches_and_made) {
   const reference::QLinearConv& node = what.node;
   return create_with(create, node.operands.geometry, static_cast<std::uint8_t>(node.operands.x_zero_point),
                      node.x_scale, static_cast<std::uint8_t>(node.operands.w_zero_point.front()), node.w_scale.front(),
@@ -111,7 +112,7 @@ xnn_status create_unsigned(Create create, const ConvolutionDescription& what, Ca
                      std::uint32_t{0}, caches_and_made...);
 }
 template <typename Create, typename Scale, typename... Caches>
-xnn_status create_signed(Create create, const ConvolutionDescription& what, Scale w_scale, Caches... caches_and_made) {
+xnn_status create_signed(Create create, const NhwcConvolution& what, Scale w_scale, Caches... caches_and_made) {
   const reference::QLinearConv& node = what.node;
   return create_with(create, node.operands.geometry, static_cast<std::int8_t>(node.operands.x_zero_point), node.x_scale,
                      w_scale, reinterpret_cast<const std::int8_t*>(what.w.data()), what.bias,
