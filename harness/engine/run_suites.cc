@@ -347,8 +347,7 @@ class SuiteRunner {
       result.near_ties += expected.ties.near;
     }
     if (any_computed)
-      report_.corner_cases.add(std::string(operator_of(test_case)->name), type_mix(test_case, expected),
-                               expected.corner_cases);
+      report_.corner_cases.add(test_case.subject(), type_mix(test_case, expected), expected.corner_cases);
   }
 
   void report_corner_cases() {
