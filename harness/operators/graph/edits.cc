@@ -283,19 +283,6 @@ void no_optional_node_inputs(Subject& subject) {
   }
 }
 
-void no_node_attributes(Subject& subject) {
-  if (!is_graph(subject)) return;
-  for (std::size_t i = 0; i < subject.current().nodes.size(); ++i) {
-    const std::vector<Attribute> attributes = subject.current().nodes[i].attributes;
-    for (const Attribute& attribute : attributes) {
-      if (i >= subject.current().nodes.size()) return;
-      Case candidate = subject.current();
-      std::erase(candidate.nodes[i].attributes, attribute);
-      subject.offer(std::move(candidate));
-    }
-  }
-}
-
 Extent joint_extent(const Case& test_case, const std::vector<Position>& axes) {
   std::string name = "axes";
   for (const auto& [tensor, axis] : axes) name += " " + test_case.input_names[tensor] + "." + std::to_string(axis);
@@ -342,7 +329,6 @@ std::span<const Reduction> graph_reductions() {
       Reduction{Stage::element, "an earlier output", earlier_output},
       Reduction{Stage::element, "a later input", later_input},
       Reduction{Stage::element, "fewer nodes", no_node},
-      Reduction{Stage::indices, "no attributes of nodes", no_node_attributes},
       Reduction{Stage::dimensions, "no optional inputs of nodes", no_optional_node_inputs},
   };
   return all;
