@@ -21,6 +21,7 @@
 #include "harness/engine/execute.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/mutate/case_mutator.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/drawn.h"
 #include "reference/kernels/kernels.h"
@@ -124,7 +125,7 @@ void judge_case(const Case& test_case) {
   }
   const Tensor right = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
   check_opinions(*classification.lowered, right);
-  const bool needs_text = test_case.is_one_node() && classification.lowered->has_tiers() && right.elements() > 0;
+  const bool needs_text = !is_judged_as_graph(test_case) && classification.lowered->has_tiers() && right.elements() > 0;
   require(!needs_text || !classification.lowered->exact_value(0).empty(), "no text for the exact value");
 }
 
@@ -139,7 +140,7 @@ void check_round_trip(const Case& test_case) {
 // A case to mutate: what the bytes hold, or a new one. Graphs are judged, and not mutated.
 Case decoded(const std::uint8_t* data, std::size_t size, Rng& rng) {
   auto test_case = case_from_model(text_of(data, size));
-  if (!test_case || !test_case->is_one_node() || rng.chance(1, 64)) return random_case(rng.next(), 0);
+  if (!test_case || is_judged_as_graph(*test_case) || rng.chance(1, 64)) return random_case(rng.next(), 0);
   return std::move(*test_case);
 }
 

@@ -134,7 +134,7 @@ class GraphWalk::Taking {
   void describe(const Case& test_case) {
     const std::string text = summary_of(test_case) + values_text(test_case) + test_case.op_types();
     require(!text.empty(), "nothing to say of a case");
-    if (test_case.is_one_node()) return;
+    if (!is_judged_as_graph(test_case)) return;
     const CaseGraph shown = shown_graph(test_case);
     require(shown.nodes.size() == test_case.nodes.size(), "a graph is shown without some nodes");
   }
@@ -275,7 +275,7 @@ GraphWalk::GraphWalk(std::filesystem::path folder) : folder_(std::move(folder)) 
 GraphWalk::~GraphWalk() = default;
 
 std::string GraphWalk::take(const Case& test_case, std::uint64_t seed) {
-  return Taking(*this, test_case, seed).take();
+  return Taking(*this, in_own_order(test_case), seed).take();
 }
 
 std::string GraphWalk::report(std::vector<Case> cases, std::uint64_t seed) {

@@ -10,6 +10,7 @@
 
 #include "fuzz/graph_walk.h"
 #include "harness/base/bytes.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/operators/graph/graph.h"
 
@@ -48,7 +49,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   constexpr int kAttempts = 4;  // at a graph that can be written and fits
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto decoded = case_from_model(text_of(data, size));
-    const bool is_graph = decoded && !decoded->is_one_node();
+    const bool is_graph = decoded && is_judged_as_graph(*decoded);
     Case graph = is_graph && !rng.chance(1, 64) ? std::move(*decoded) : graph_case(rng.next(), 0);
     fuzz::damage_graph(graph, rng);
     const auto model = case_to_model(graph);

@@ -13,6 +13,7 @@
 #include "harness/forms/json/case_json.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/mutate/case_mutator.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/drawn.h"
 #include "harness/suites/stored_cases.h"
@@ -58,7 +59,7 @@ struct CaseSeeds {
     }
     QCONFORM_ASSIGN(const auto model, case_to_model(test_case));
     QCONFORM_TRY(models.add(model));
-    if (!test_case.is_one_node()) QCONFORM_TRY(graphs.add(model));
+    if (is_judged_as_graph(test_case)) QCONFORM_TRY(graphs.add(model));
     return is_small(test_case, classify(test_case)) ? differential.add(model) : Result<void>{};
   }
 

@@ -105,7 +105,7 @@ std::vector<std::byte> bytes_of(ElementType type, ElementType element, const std
 std::variant<GraphProgram, outcome::Unsupported, outcome::Rejected> interpretable(const Case& test_case,
                                                                                   const char* name) {
   if (const auto wired = check_wiring(test_case); !wired) return outcome::Rejected{wired.error().text()};
-  if (test_case.is_one_node()) {
+  if (!is_judged_as_graph(test_case)) {
     return outcome::Unsupported{std::string(name) + " computes graphs of several nodes, not one " +
                                 operator_name(test_case)};
   }

@@ -91,27 +91,28 @@ std::vector<std::int64_t> channels_first_shape(std::vector<std::int64_t> shape) 
 }
 
 PluginGraph::PluginGraph(const Case& test_case, InputMemory& memory, bool with_constants, bool channels_last)
-    : channels_last_(channels_last && is_convolution(test_case)) {
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) add_value(test_case, i, memory, with_constants);
-  for (const Node& node : test_case.nodes) add_node(test_case, node);
-  if (test_case.is_one_node()) outputs_ = node_values_.back();
-  for (const std::string& name : test_case.outputs) outputs_.push_back(by_name_.at(name));
+    : channels_last_(channels_last && is_convolution(test_case)), named_(named_nodes(test_case)) {
+  const std::vector<std::string> names = input_names(test_case);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (test_case.inputs[i]) add_value(test_case, i, names[i], memory, with_constants);
+  }
+  for (const Node& node : named_) add_node(node);
+  for (const std::string& name : output_names(test_case)) outputs_.push_back(by_name_.at(name));
   graph_ = {sizeof(qc_graph), values_.size(), values_.get(),   nodes_.size(),  nodes_.get(),
             inputs_.size(),   inputs_.data(), outputs_.size(), outputs_.data()};
 }
 
-// Its outputs are values of their own; inputs of a node that stands alone are the case's.
-void PluginGraph::add_node(const Case& test_case, const Node& node) {
+// Its outputs are values of their own.
+void PluginGraph::add_node(const Node& node) {
   auto& attributes = attributes_.emplace_back();
   for (const Attribute& attribute : node.attributes) attributes.add(attribute_for_plugin(attribute));
-  std::vector<std::int32_t>& inputs = test_case.is_one_node() ? case_values_ : node_values_.emplace_back();
+  std::vector<std::int32_t>& inputs = node_values_.emplace_back();
   for (const std::string& name : node.inputs) inputs.push_back(name.empty() ? -1 : by_name_.at(name));
   std::vector<std::int32_t>& outputs = node_values_.emplace_back();
-  for (std::size_t i = 0; i < std::max<std::size_t>(node.outputs.size(), 1); ++i) {
-    const bool is_omitted = i < node.outputs.size() && node.outputs[i].empty();
-    outputs.push_back(is_omitted ? -1 : static_cast<std::int32_t>(values_.size()));
-    if (is_omitted) continue;
-    if (i < node.outputs.size()) by_name_[node.outputs[i]] = outputs.back();
+  for (const std::string& name : node.outputs) {
+    outputs.push_back(name.empty() ? -1 : static_cast<std::int32_t>(values_.size()));
+    if (name.empty()) continue;
+    by_name_[name] = outputs.back();
     values_.add({sizeof(qc_value), QC_COMPUTED, 0, -1, nullptr, nullptr, 0,
                  channels_last_ ? QC_LAYOUT_CHANNELS_LAST : QC_LAYOUT_ONNX});
   }
@@ -119,11 +120,8 @@ void PluginGraph::add_node(const Case& test_case, const Node& node) {
               attributes.get(), inputs.size(), inputs.data(), outputs.size(), outputs.data()});
 }
 
-void PluginGraph::add_value(const Case& test_case, std::size_t position, InputMemory& memory, bool with_constants) {
-  if (!test_case.inputs[position]) {
-    case_values_.push_back(-1);
-    return;
-  }
+void PluginGraph::add_value(const Case& test_case, std::size_t position, const std::string& name, InputMemory& memory,
+                            bool with_constants) {
   const Tensor& tensor = *test_case.inputs[position];
   const InputRole role = role_of(test_case, position);
   qc_value value{sizeof(qc_value),
@@ -135,8 +133,7 @@ void PluginGraph::add_value(const Case& test_case, std::size_t position, InputMe
                  tensor.bytes.size(),
                  QC_LAYOUT_ONNX};
   const auto index = static_cast<std::int32_t>(values_.size());
-  case_values_.push_back(index);
-  if (position < test_case.input_names.size()) by_name_[test_case.input_names[position]] = index;
+  by_name_[name] = index;
   if (role == InputRole::data) {
     inputs_.push_back(index);
     value.kind = QC_INPUT;
@@ -388,11 +385,10 @@ class Plugin final : public Backend {
       return std::visit([](auto&& why) { return Either(std::forward<decltype(why)>(why)); }, std::move(refusal));
     };
     const qc_backend& functions = plugin_.functions;
-    if (!test_case.is_one_node()) {
-      if ((functions.capabilities & QC_UNITS) == 0)
-        return outcome::Unsupported{"takes no graphs of several nodes: it does not say that it takes units"};
-      if (const auto wired = check_wiring(test_case); !wired) return outcome::Rejected{wired.error().text()};
+    if (is_judged_as_graph(test_case) && (functions.capabilities & QC_UNITS) == 0) {
+      return outcome::Unsupported{"takes no graphs of several nodes: it does not say that it takes units"};
     }
+    if (const auto fits = check_wiring(test_case); !fits) return outcome::Rejected{fits.error().text()};
     const bool channels_last = (functions.capabilities & QC_NEEDS_CHANNELS_LAST) != 0;
     PluginReason why;
     qc_reason room = why.room();

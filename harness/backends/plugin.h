@@ -70,16 +70,17 @@ class PluginGraph {
   [[nodiscard]] bool channels_last() const { return channels_last_; }
 
  private:
-  void add_node(const Case& test_case, const Node& node);
-  void add_value(const Case& test_case, std::size_t position, InputMemory& memory, bool with_constants);
+  void add_node(const Node& node);
+  void add_value(const Case& test_case, std::size_t position, const std::string& name, InputMemory& memory,
+                 bool with_constants);
 
   bool channels_last_;
+  std::vector<Node> named_;
   std::deque<std::vector<std::int64_t>> turned_shapes_;
   std::deque<PluginList<qc_attribute>> attributes_;  // by node
   PluginList<qc_value> values_;
   PluginList<qc_value> run_inputs_;
   PluginList<qc_node> nodes_;
-  std::vector<std::int32_t> case_values_;              // positions of the case's inputs in values_
   std::deque<std::vector<std::int32_t>> node_values_;  // inputs and outputs of each node
   std::map<std::string, std::int32_t, std::less<>> by_name_;
   std::vector<std::int32_t> inputs_;

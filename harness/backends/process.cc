@@ -158,7 +158,7 @@ Result<void> StreamBackend::open() {
 
 // The outcome of a case that cannot be begun.
 std::optional<Outcome> StreamBackend::begin(const Case& test_case) {
-  if (!test_case.is_one_node() && !takes_units_) {
+  if (is_judged_as_graph(test_case) && !takes_units_) {
     return outcome::Unsupported{"takes no graphs of several nodes: its HELO has no line units"};
   }
   auto model = case_to_fed_model(test_case, {});

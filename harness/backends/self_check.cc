@@ -6,11 +6,12 @@
 #include <deque>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "harness/graphs/case_graph.h"
+#include "harness/model/operator.h"
+#include "harness/onnx/case_model.h"
 #include "harness/onnx/graph_scope.h"
 
 namespace qconform::backend {
@@ -67,9 +68,6 @@ class QuantizedGraph {
   GraphBuilder builder_{13};
 };
 
-bool is_graph(const Case& test_case) {
-  return !test_case.is_one_node();
-}
 bool has_several_outputs(const Case& test_case) {
   return test_case.output_count() > 1;
 }
@@ -77,9 +75,8 @@ bool has_several_outputs(const Case& test_case) {
 // Whether the predicate holds for an input that an application feeds.
 template <typename Predicate>
 bool is_fed(const Case& test_case, Predicate predicate) {
-  const std::size_t count = std::min(test_case.inputs.size(), test_case.is_one_node() ? 1 : test_case.fed_inputs);
-  const auto fed = std::span(test_case.inputs).first(count);
-  return std::any_of(fed.begin(), fed.end(), [&](const auto& tensor) { return tensor && predicate(*tensor); });
+  const std::vector<std::size_t> fed = data_inputs(test_case);
+  return std::any_of(fed.begin(), fed.end(), [&](std::size_t i) { return predicate(*test_case.inputs[i]); });
 }
 bool feeds_scalar(const Case& test_case) {
   return is_fed(test_case, [](const Tensor& tensor) { return tensor.is_scalar(); });
@@ -113,7 +110,7 @@ class List {
   }
   void add_operator(Case test_case, Tensor right) {
     const std::string op_type = test_case.node().op_type;
-    const auto concerns = [op_type](const Case& c) { return c.is_one_node() && c.node().op_type == op_type; };
+    const auto concerns = [op_type](const Case& c) { return c.subject() == op_type; };
     add("single " + op_type, concerns, std::move(test_case), {std::move(right)});
   }
 
@@ -143,16 +140,17 @@ class List {
       QuantizedGraph g;
       const std::string a = g.dequantize(g.input(codes(uint8, {2}, {1, 2})), uint8);
       const std::string b = g.dequantize(g.input(codes(uint8, {2}, {3, 5})), uint8);
-      add("graphs", is_graph, g.build({g.quantize(g.node("Add", {a, b}), uint8)}), {codes(uint8, {2}, {4, 7})});
+      add("graphs", is_judged_as_graph, g.build({g.quantize(g.node("Add", {a, b}), uint8)}),
+          {codes(uint8, {2}, {4, 7})});
     }
     {
       QuantizedGraph g;
       const std::string x = g.dequantize(g.input(codes(uint8, {1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})), uint8);
       const std::string w = g.dequantize(g.constant(codes(int8, {2, 2, 1, 1}, {2, 1, 1, 3})), int8);
-      add("graphs", is_graph, g.build({g.quantize(g.node("Conv", {x, w}), uint8)}),
+      add("graphs", is_judged_as_graph, g.build({g.quantize(g.node("Conv", {x, w}), uint8)}),
           {codes(uint8, {1, 2, 1, 3}, {6, 9, 12, 13, 17, 21})});
     }
-    add_relu("graphs", is_graph, {2}, {-1, 2}, {0, 2});
+    add_relu("graphs", is_judged_as_graph, {2}, {-1, 2}, {0, 2});
     add_relu("scalars", feeds_scalar, {}, {2}, {2});
     add_several_outputs();
   }

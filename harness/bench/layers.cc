@@ -44,7 +44,7 @@ Result<LayerSource> from_suite(std::string_view name, const LayerOptions& option
     for (;;) {
       QCONFORM_ASSIGN(auto next, source->next());
       if (!next) break;
-      if (!next->is_one_node()) {
+      if (is_judged_as_graph(*next)) {
         if (++graphs == kMostGraphs && result.layers.empty()) return only_graphs(name);
         continue;
       }

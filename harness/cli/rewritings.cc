@@ -11,6 +11,7 @@
 #include "harness/backends/select.h"
 #include "harness/base/process.h"
 #include "harness/forms/archive/archive.h"
+#include "harness/model/operator.h"
 
 namespace qconform::cli {
 namespace {
@@ -184,7 +185,7 @@ bool can_be_asked(const BackendInfo& info) {
 }  // namespace
 
 void GraphSample::add(const Case& test_case) {
-  if (test_case.is_one_node() || cases_.size() == kMostCases) return;
+  if (!is_judged_as_graph(test_case) || cases_.size() == kMostCases) return;
   std::size_t bytes = 0;
   for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
   if (bytes_ + bytes > kMostBytes) return;
@@ -199,7 +200,7 @@ void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& p
     for (const Case& test_case : sample.cases()) graphs.push_back({&test_case});
     std::vector<Finding*> findings;
     for (Finding& finding : report.findings) {
-      if (finding.backend != backend.info.name || finding.example.is_one_node()) continue;
+      if (finding.backend != backend.info.name || !is_judged_as_graph(finding.example)) continue;
       findings.push_back(&finding);
       graphs.push_back({&finding.example, finding.id});
     }

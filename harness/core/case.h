@@ -47,8 +47,8 @@ struct Node {
   std::string domain;   ///< "" is ONNX's own
   std::int64_t opset_version = 0;
   std::vector<Attribute> attributes;
-  /// The values that it reads, by position, and those that it computes: "" for an omitted one. Both are empty in a case
-  /// of one node, and in no graph.
+  /// The values that it reads, by position, and those that it computes: "" for an omitted one. Both are empty where the
+  /// case leaves names out.
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
 
@@ -64,23 +64,26 @@ struct DefectAnswer {
   bool operator==(const DefectAnswer&) const = default;
 };
 
-/// The name of the operator that judges graphs, under which reports count cases of several nodes.
+/// The name of the operator that judges graphs (Operator::judges_graphs), under which reports count cases of several
+/// nodes.
 inline constexpr std::string_view kGraphSubject = "Graph";
 
-/// A small ONNX graph with its tensors, and what is expected of it. harness/graphs/case_graph.h says how the names
-/// of its values must fit together.
+/// A small ONNX graph with its tensors, and what is expected of it. An operator is a graph of one node. Every value has
+/// a name: a node that is judged by itself leaves the names out, because they are its operator's own. named_nodes(),
+/// input_names() and output_names() of harness/model/operator.h tell the names of every case;
+/// harness/graphs/case_graph.h says how they must fit together.
 struct Case {
   std::string id;  ///< unique within its source; names files and replay lines
-  /// The nodes in topological order, never empty. One node that is alone reads the case's tensors in their order and
-  /// has one output; values have names only where there are several nodes.
+  /// The nodes in topological order, never empty. A node that leaves names out reads the case's tensors in their order
+  /// and has one output.
   std::vector<Node> nodes = std::vector<Node>(1);
-  /// The tensors that no node computes. Of one node, its inputs, positional as in ONNX: nullopt stands for the empty
-  /// string of an omitted optional input; trailing omitted inputs are kept if the source states them. Of several nodes,
-  /// the inputs of the graph, then its initializers; none is omitted.
+  /// The tensors that no node computes: the inputs of the graph, then its initializers. Where names are left out, the
+  /// inputs of the node, positional as in ONNX: nullopt stands for the empty string of an omitted optional input;
+  /// trailing omitted inputs are kept if the source states them.
   std::vector<std::optional<Tensor>> inputs;
-  std::vector<std::string> input_names = {};  ///< names of `inputs`; empty in a case of one node
-  std::size_t fed_inputs = 0;                 ///< how many of `inputs` are the graph's; the others are initializers
-  std::vector<std::string> outputs = {};      ///< outputs of the graph; empty in a case of one node, which has one
+  std::vector<std::string> input_names = {};  ///< names of `inputs`; empty where they are left out
+  std::size_t fed_inputs = 0;                 ///< how many of `inputs` are the graph's; 0 where names are left out
+  std::vector<std::string> outputs = {};      ///< outputs of the graph; empty where names are left out
   std::vector<Tensor> recorded_outputs = {};  ///< the answers that the source states: none, or one for each output
   std::optional<DefectAnswer> defect = {};    ///< the answer that a defect gave once: a right answer proves that a
                                               ///< backend lacks the defect
@@ -93,16 +96,14 @@ struct Case {
 
   bool operator==(const Case&) const = default;
 
-  /// A graph may have one node too: its values have names.
-  [[nodiscard]] bool is_one_node() const { return nodes.size() == 1 && nodes.front().outputs.empty(); }
-  /// The only node. Of several, the first: only code that is_one_node() guards may take it for the case.
+  /// The only node; the first where there are several.
   [[nodiscard]] Node& node() { return nodes.front(); }
   [[nodiscard]] const Node& node() const { return nodes.front(); }
   /// The nodes' operators: "QLinearConv"; "DequantizeLinear+Conv+QuantizeLinear".
   [[nodiscard]] std::string op_types() const;
   /// The name under which reports count the case: the operator of its only node, or kGraphSubject.
   [[nodiscard]] std::string subject() const;
-  [[nodiscard]] std::size_t output_count() const { return is_one_node() ? 1 : outputs.size(); }
+  [[nodiscard]] std::size_t output_count() const { return leaves_names_out() ? 1 : outputs.size(); }
   /// An attribute of the only node, or null.
   [[nodiscard]] const Attribute* attribute(std::string_view name) const;
   /// The tensor at `position`, or null when it is omitted or beyond the end.
@@ -111,6 +112,11 @@ struct Case {
   [[nodiscard]] const Tensor* recorded_output() const {
     return recorded_outputs.size() == 1 ? &recorded_outputs.front() : nullptr;
   }
+
+ private:
+  friend std::uint64_t digest_of(const Case& test_case);
+
+  [[nodiscard]] bool leaves_names_out() const { return nodes.size() == 1 && nodes.front().outputs.empty(); }
 };
 
 /// Removes what is known of the case's answers: a case that is made from another has others.

@@ -10,6 +10,7 @@
 #include "harness/forms/json/case_json.h"
 #include "harness/forms/json/json_text.h"
 #include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
 

@@ -244,8 +244,7 @@ class CornerCaseCounter {
       result.near_ties += expected.ties.near;
     }
     if (any_computed)
-      report.corner_cases.add(std::string(operator_of(test_case)->name), type_mix(test_case, expected),
-                              expected.corner_cases);
+      report.corner_cases.add(test_case.subject(), type_mix(test_case, expected), expected.corner_cases);
   }
 
   void report_counts(Report& report) const {

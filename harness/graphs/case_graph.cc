@@ -8,10 +8,12 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "harness/base/text.h"
 #include "harness/core/limits.h"
 #include "harness/graphs/node_lowering.h"
+#include "harness/model/operator.h"
 #include "harness/model/text.h"
 
 namespace qconform {
@@ -39,13 +41,12 @@ class Values {
   std::set<std::string> names_;
 };
 
-Result<void> check_one_node(const Case& test_case) {
+Result<void> check_left_out(const Case& test_case) {
   const Node& node = test_case.node();
-  if (!node.inputs.empty() || !node.outputs.empty() || !test_case.input_names.empty() || !test_case.outputs.empty() ||
-      test_case.fed_inputs != 0) {
-    return fail("nodes", "the values of a case of one node have no names", kRule);
-  }
-  return {};
+  const bool has_none = node.inputs.empty() && node.outputs.empty() && test_case.input_names.empty() &&
+                        test_case.outputs.empty() && test_case.fed_inputs == 0;
+  if (has_none) return {};
+  return fail("nodes", node.op_type + " alone stands in the case itself: its values have no names", kRule);
 }
 
 Result<void> check_tensors(const Case& test_case, Values& values) {
@@ -110,29 +111,55 @@ Result<void> check_outputs(const Case& test_case, const Values& values) {
   return {};
 }
 
+Result<void> check_stated(const Case& test_case) {
+  if (test_case.nodes.empty()) return fail("nodes", "the graph has none", kRule);
+  QCONFORM_TRY(check_count("nodes", test_case.nodes.size(), limits::kNodes));
+  Values values;
+  QCONFORM_TRY(check_tensors(test_case, values));
+  for (std::size_t i = 0; i < test_case.nodes.size(); ++i) {
+    QCONFORM_TRY(check_node(test_case.nodes[i], fmt::format("nodes[{}]", i), values));
+  }
+  QCONFORM_TRY(check_outputs(test_case, values));
+  return check_versions(test_case);
+}
+
 }  // namespace
 
 Result<void> check_wiring(const Case& test_case) {
-  if (test_case.nodes.empty()) return fail("nodes", "the graph has none", kRule);
-  QCONFORM_TRY(check_count("nodes", test_case.nodes.size(), limits::kNodes));
-  if (test_case.is_one_node()) {
-    QCONFORM_TRY(check_one_node(test_case));
-  } else if (test_case.nodes.size() == 1 &&
-             !is_quantized_graph_operator(test_case.node().domain, test_case.node().op_type)) {
-    return fail("nodes", test_case.node().op_type + " alone stands in the case itself: its values have no names",
-                kRule);
-  } else {
-    Values values;
-    QCONFORM_TRY(check_tensors(test_case, values));
-    for (std::size_t i = 0; i < test_case.nodes.size(); ++i) {
-      QCONFORM_TRY(check_node(test_case.nodes[i], fmt::format("nodes[{}]", i), values));
-    }
-    QCONFORM_TRY(check_outputs(test_case, values));
-    QCONFORM_TRY(check_versions(test_case));
-  }
+  QCONFORM_TRY(is_judged_as_graph(test_case) ? check_stated(test_case) : check_left_out(test_case));
   const std::size_t recorded = test_case.recorded_outputs.size();
   if (recorded == 0 || recorded == test_case.output_count()) return {};
   return fail("recorded_outputs", fmt::format("{} are recorded of {}", recorded, test_case.output_count()), kRule);
+}
+
+Case in_own_order(Case test_case) {
+  if (is_judged_as_graph(test_case)) return test_case;
+  const std::vector<std::string> names = input_names(test_case);
+  const Node node = named_nodes(test_case).front();
+  std::vector<std::optional<Tensor>> inputs;
+  for (const std::string& name : node.inputs) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    inputs.push_back(at == names.end() ? std::nullopt : test_case.inputs[static_cast<std::size_t>(at - names.begin())]);
+  }
+  test_case.inputs = std::move(inputs);
+  test_case.input_names.clear();
+  test_case.outputs.clear();
+  test_case.fed_inputs = 0;
+  test_case.node().inputs.clear();
+  test_case.node().outputs.clear();
+  return test_case;
+}
+
+Result<Case> wired(Case test_case) {
+  QCONFORM_TRY(check_stated(test_case));
+  const Node& node = test_case.node();
+  if (!is_judged_as_graph(test_case) && node.outputs.size() != 1) {
+    return fail("outputs", fmt::format("a case of {} has one output, got {}", node.op_type, node.outputs.size()),
+                kRule);
+  }
+  Case result = in_own_order(std::move(test_case));
+  QCONFORM_TRY(check_wiring(result));
+  return result;
 }
 
 namespace lowering {

@@ -19,12 +19,19 @@ namespace qconform {
 
 // How the names of a case's values must fit together, so that its nodes can be computed one after the other.
 
-/// Checks the names of a case. A case of one node has none. In a case of several nodes, every tensor of the case and
-/// every output of a node has a name of its own, which does not begin with "qconform."; a node reads tensors of the
+/// Checks the names of a case. A node that is judged by itself leaves them out. In a graph, every tensor of the case
+/// and every output of a node has a name of its own, which does not begin with "qconform."; a node reads tensors of the
 /// case and outputs of nodes before it; the outputs of the graph are computed, each named once; the nodes of a domain
 /// have one opset version; at most limits.h allows. The answers recorded are none, or one for each output. Errors name
 /// the field, the value, and rule "graph" or "limit".
 [[nodiscard]] Result<void> check_wiring(const Case& test_case);
+
+/// Gives a node that is judged by itself its tensors in the order in which it reads them, and leaves the names out; any
+/// other case stays as it is.
+[[nodiscard]] Case in_own_order(Case test_case);
+
+/// Checks the names of a case that states them, and gives it as check_wiring() wants it. Errors as there.
+[[nodiscard]] Result<Case> wired(Case test_case);
 
 // A case of several nodes as a program of the reference: every shape, tap and broadcast decided, nothing computed.
 

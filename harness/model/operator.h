@@ -154,6 +154,9 @@ struct Operator {
   /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
   /// (harness/model/defects/defect.h).
   bool quantizes = false;
+  /// Whether it stands for graphs, whatever their nodes are: no node has its name. Its cases name their values and tell
+  /// which are fed, may have several outputs, and are rewritten by runtimes; kernels of single operators take none.
+  bool judges_graphs = false;
   /// The corner cases that its cases can reach: what suites aim for, and what reports count. Others that
   /// Lowered::statistics() finds are dropped.
   CornerCaseSet corner_cases = {};
@@ -177,20 +180,29 @@ struct Operator {
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
-/// Returns the operator that judges the cases which reports count under `subject` (Case::subject()): kGraphSubject's
-/// for an operator that graphs alone have (MatMulInteger); null for an unknown one.
+/// Returns the operator that judges the cases which reports count under `subject` (Case::subject()): the one that
+/// judges graphs for a quantized operator that graphs alone have (MatMulInteger); null for an unknown one.
 [[nodiscard]] const Operator* operator_of_subject(std::string_view subject);
 
 /// Whether cases that reports count under `op_type` can reach the corner case (Operator::corner_cases).
 [[nodiscard]] bool concerns(const CornerCaseInfo& corner_case, std::string_view op_type);
 
-/// Returns the operator of a case: that of its only node, or kGraphSubject's where there are several; null where it is
-/// not known.
+/// Returns the operator that judges a case: its only node's, or the one that judges graphs, also for a quantized
+/// operator that graphs alone have; null where it is not known. Names of values play no part.
 [[nodiscard]] const Operator* operator_of(const Case& test_case);
+/// Whether the operator of the case judges graphs.
+[[nodiscard]] bool is_judged_as_graph(const Case& test_case);
 
-/// The name of the case's tensor at `position`: the graph's where there are several nodes, else the operator's; empty
-/// where it is not known.
+// The names of a case's values: those that it states, else its operator's own.
+
+/// The name of the case's tensor at `position`; empty where it is not known.
 [[nodiscard]] std::string_view input_name(const Case& test_case, std::size_t position);
+/// The names of all tensors: "input_3" where one is not known, "" for an omitted one.
+[[nodiscard]] std::vector<std::string> input_names(const Case& test_case);
+/// The names of the outputs: "y" of a node that states none.
+[[nodiscard]] std::vector<std::string> output_names(const Case& test_case);
+/// The nodes with the names of what they read and compute.
+[[nodiscard]] std::vector<Node> named_nodes(const Case& test_case);
 
 /// Multiplies two numbers that are not negative; the product saturates at 2^62.
 [[nodiscard]] std::int64_t saturating_product(std::int64_t a, std::int64_t b);
@@ -205,7 +217,8 @@ struct Operator {
 [[nodiscard]] Result<void> check_operator(const Case& test_case);
 
 /// Parses, checks and classifies a case of any operator. One that qconform does not know violates rule "operator", an
-/// opset that had no such operator yet rule "opset".
+/// opset that had no such operator yet rule "opset", names that do not fit those of check_wiring()
+/// (harness/graphs/case_graph.h).
 [[nodiscard]] Classification classify(const Case& test_case);
 
 /// Returns the role of the case's tensor at `position`. An unknown operator or position counts as data, which libraries

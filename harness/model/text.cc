@@ -126,7 +126,6 @@ std::string name_of_input(const Case& test_case, std::size_t position) {
 }  // namespace
 
 std::string summary_of(const Case& test_case) {
-  static const std::vector<Attribute> kNone;
   const Operator* known = operator_of(test_case);
   const bool has_weights = multiplies_weights(known, 1) || multiplies_weights(known, 3);
   std::string text;
@@ -144,7 +143,8 @@ std::string summary_of(const Case& test_case) {
       parameters += (text.empty() && parameters.empty() ? "" : ", ") + piece;
     }
   }
-  for (const Attribute& attribute : test_case.is_one_node() ? test_case.node().attributes : kNone) {
+  if (test_case.nodes.size() > 1) return text + parameters;
+  for (const Attribute& attribute : test_case.node().attributes) {
     if (attribute.name != "kernel_shape") parameters += ", " + attribute.name + " " + attribute_text(attribute.value);
   }
   return text + parameters;

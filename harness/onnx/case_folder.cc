@@ -1,3 +1,4 @@
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 
 #include <onnx/onnx_pb.h>
@@ -65,14 +66,13 @@ Result<void> write_tensor_file(const Tensor& tensor, const std::string& name, co
   return write_file(file, bytes);
 }
 
-/// Writes the tensors that the case is fed to files, and those that a graph of several nodes holds to initializers of
-/// the model.
+/// Writes the tensors that the case is fed to files, and those that a graph holds to initializers of the model.
 Result<void> write_inputs(const Case& test_case, const fs::path& data_set, onnx::GraphProto& graph) {
   const std::vector<std::string> names = input_names(test_case);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!test_case.inputs[i]) continue;
     const Tensor& tensor = *test_case.inputs[i];
-    if (!test_case.is_one_node() && i >= test_case.fed_inputs) {
+    if (is_judged_as_graph(test_case) && i >= test_case.fed_inputs) {
       write_tensor(tensor, names[i], *graph.add_initializer());
       continue;
     }

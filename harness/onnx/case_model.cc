@@ -26,7 +26,7 @@ const onnx::TensorProto* initializer_named(const onnx::GraphProto& graph, const 
 constexpr const char* kDefectOutputName = "qconform.defect_output";
 
 std::string recorded_output_name(const Case& test_case, std::size_t output) {
-  return test_case.is_one_node() ? kRecordedOutputName : kRecordedOutputName + ("." + std::to_string(output));
+  return is_judged_as_graph(test_case) ? kRecordedOutputName + ("." + std::to_string(output)) : kRecordedOutputName;
 }
 
 std::string defect_output_name(std::size_t output) {

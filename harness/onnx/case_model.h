@@ -50,18 +50,9 @@ using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
 [[nodiscard]] Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto& node,
                                           const ValueLookup& lookup);
 
-/// The name of each tensor of the case: the graph's where there are several nodes; otherwise the operator's own
-/// ("x_scale"), "input_3" for others, "" for omitted ones.
-[[nodiscard]] std::vector<std::string> input_names(const Case& test_case);
-
-/// The names of the case's outputs: kOutputName where there is one node.
-[[nodiscard]] std::vector<std::string> output_names(const Case& test_case);
-
-/// The case's nodes, with those names. Refuses what exceeds limits.h or is not wired, because it could not be read
-/// again.
+/// The case's nodes, with the names of their values. Refuses what exceeds limits.h or is not wired, because it could
+/// not be read again.
 [[nodiscard]] Result<void> write_nodes(const Case& test_case, onnx::GraphProto& graph);
-
-inline constexpr const char* kOutputName = "y";
 
 // Attributes of a node by name.
 

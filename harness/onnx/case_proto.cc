@@ -60,6 +60,7 @@ Result<void> check_limits(const Node& node) {
   if (node.attributes.size() > limits::kAttributes) {
     return too_many("attributes", node.attributes.size(), limits::kAttributes);
   }
+  if (node.inputs.size() > limits::kInputs) return too_many("inputs", node.inputs.size(), limits::kInputs);
   for (const Attribute& attribute : node.attributes) {
     const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value);
     const auto* reals = std::get_if<std::vector<float>>(&attribute.value);
@@ -91,13 +92,12 @@ void write_attribute(const Attribute& attribute, AttributeProto& proto) {
   }
 }
 
-Result<void> write_node(const Node& node, const std::vector<std::string>& inputs,
-                        const std::vector<std::string>& outputs, onnx::NodeProto& proto) {
+Result<void> write_node(const Node& node, onnx::NodeProto& proto) {
   QCONFORM_TRY(check_limits(node));
   proto.set_op_type(node.op_type);
   if (!node.domain.empty()) proto.set_domain(node.domain);
-  proto.mutable_input()->Add(inputs.begin(), inputs.end());
-  proto.mutable_output()->Add(outputs.begin(), outputs.end());
+  proto.mutable_input()->Add(node.inputs.begin(), node.inputs.end());
+  proto.mutable_output()->Add(node.outputs.begin(), node.outputs.end());
   for (const Attribute& attribute : node.attributes) write_attribute(attribute, *proto.add_attribute());
   return {};
 }
@@ -156,32 +156,10 @@ Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto
   return result;
 }
 
-std::vector<std::string> input_names(const Case& test_case) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    const std::string_view name = input_name(test_case, i);
-    if (!test_case.inputs[i]) {
-      names.emplace_back();
-    } else {
-      names.push_back(name.empty() ? "input_" + std::to_string(i) : std::string(name));
-    }
-  }
-  return names;
-}
-
-std::vector<std::string> output_names(const Case& test_case) {
-  return test_case.is_one_node() ? std::vector<std::string>{kOutputName} : test_case.outputs;
-}
-
 Result<void> write_nodes(const Case& test_case, onnx::GraphProto& graph) {
   QCONFORM_TRY(check_wiring(test_case));
-  if (!test_case.is_one_node()) {
-    for (const Node& node : test_case.nodes)
-      QCONFORM_TRY(write_node(node, node.inputs, node.outputs, *graph.add_node()));
-    return {};
-  }
-  if (test_case.inputs.size() > limits::kInputs) return too_many("inputs", test_case.inputs.size(), limits::kInputs);
-  return write_node(test_case.node(), input_names(test_case), {kOutputName}, *graph.add_node());
+  for (const Node& node : named_nodes(test_case)) QCONFORM_TRY(write_node(node, *graph.add_node()));
+  return {};
 }
 
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {

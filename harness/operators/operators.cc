@@ -1,9 +1,11 @@
 #include "harness/model/operator.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "harness/core/profile.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/graphs/node_lowering.h"
 #include "harness/model/family.h"
 
@@ -46,11 +48,6 @@ bool Operator::is_named(std::string_view its_domain, std::string_view op_type) c
   return name == op_type && (its_domain.empty() || its_domain == "ai.onnx");
 }
 
-const Operator* operator_of_subject(std::string_view subject) {
-  if (const Operator* known = find_operator("", subject)) return known;
-  return is_quantized_graph_operator(subject) ? find_operator("", kGraphSubject) : nullptr;
-}
-
 bool concerns(const CornerCaseInfo& corner_case, std::string_view op_type) {
   const Operator* known = operator_of_subject(op_type);
   return known != nullptr && known->corner_cases.contains(corner_case);
@@ -91,39 +88,83 @@ const Operator* find_operator(std::string_view domain, std::string_view op_type)
 
 namespace {
 
-// Reports call a case of several nodes by a name that no node may have.
-std::pair<std::string_view, std::string_view> domain_and_name(const Case& test_case) {
-  if (!test_case.is_one_node()) return {"", kGraphSubject};
-  const Node& node = test_case.node();
-  return {node.op_type == kGraphSubject ? std::string_view("no node") : std::string_view(node.domain), node.op_type};
+const Operator* operator_of_graphs() {
+  const auto found =
+      std::find_if(operators().begin(), operators().end(), [](const Operator& o) { return o.judges_graphs; });
+  return found == operators().end() ? nullptr : &*found;
+}
+
+const InputSignature* signature_of(const Case& test_case, std::size_t position) {
+  const Operator* known = operator_of(test_case);
+  return known != nullptr && position < known->inputs.size() ? &known->inputs[position] : nullptr;
 }
 
 }  // namespace
 
+const Operator* operator_of_subject(std::string_view subject) {
+  if (const Operator* known = find_operator("", subject)) return known;
+  return is_quantized_graph_operator(subject) ? operator_of_graphs() : nullptr;
+}
+
 const Operator* operator_of(const Case& test_case) {
-  const auto [domain, op_type] = domain_and_name(test_case);
-  return find_operator(domain, op_type);
+  if (test_case.nodes.size() != 1) return operator_of_graphs();
+  const Node& node = test_case.node();
+  const Operator* own = find_operator(node.domain, node.op_type);
+  if (own != nullptr) return own->judges_graphs ? nullptr : own;
+  return is_quantized_graph_operator(node.domain, node.op_type) ? operator_of_graphs() : nullptr;
+}
+
+bool is_judged_as_graph(const Case& test_case) {
+  const Operator* known = operator_of(test_case);
+  return known != nullptr && known->judges_graphs;
 }
 
 std::string_view input_name(const Case& test_case, std::size_t position) {
-  if (!test_case.is_one_node()) return test_case.input_names[position];
-  const Operator* known = operator_of(test_case);
-  return known != nullptr && position < known->inputs.size() ? known->inputs[position].name : std::string_view{};
+  if (position < test_case.input_names.size()) return test_case.input_names[position];
+  const InputSignature* signature = signature_of(test_case, position);
+  return signature == nullptr ? std::string_view{} : signature->name;
+}
+
+std::vector<std::string> input_names(const Case& test_case) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    const std::string_view name = input_name(test_case, i);
+    if (!test_case.inputs[i]) {
+      names.emplace_back();
+    } else {
+      names.push_back(name.empty() ? "input_" + std::to_string(i) : std::string(name));
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> output_names(const Case& test_case) {
+  return test_case.outputs.empty() ? std::vector<std::string>{"y"} : test_case.outputs;
+}
+
+std::vector<Node> named_nodes(const Case& test_case) {
+  std::vector<Node> nodes = test_case.nodes;
+  for (Node& node : nodes) {
+    if (!node.outputs.empty()) continue;
+    node.inputs = input_names(test_case);
+    node.outputs = output_names(test_case);
+  }
+  return nodes;
 }
 
 InputRole role_of(const Case& test_case, std::size_t position) {
-  if (!test_case.is_one_node()) {
+  if (is_judged_as_graph(test_case)) {
     const Tensor* tensor = test_case.input(position);
     if (position < test_case.fed_inputs || tensor == nullptr) return InputRole::data;
     return tensor->shape.size() < 2 ? InputRole::parameter : InputRole::weight;
   }
-  const Operator* known = operator_of(test_case);
-  return known != nullptr && position < known->inputs.size() ? known->inputs[position].role : InputRole::data;
+  const InputSignature* signature = signature_of(test_case, position);
+  return signature == nullptr ? InputRole::data : signature->role;
 }
 
 const Family* family_of(const Case& test_case) {
-  const auto [domain, op_type] = domain_and_name(test_case);
-  return family_of(domain, op_type);
+  const Operator* known = operator_of(test_case);
+  return known == nullptr ? nullptr : family_of("", known->name);
 }
 
 const Family* family_of(std::string_view domain, std::string_view op_type) {
@@ -147,39 +188,50 @@ std::string operator_name(const Case& test_case) {
 }
 
 Result<void> check_operator(const Case& test_case) {
-  if (operator_of(test_case) != nullptr) return {};
+  const Operator* known = operator_of(test_case);
+  const bool lacks_names = test_case.nodes.size() == 1 && test_case.node().outputs.empty();
+  if (known != nullptr && !(known->judges_graphs && lacks_names)) return {};
   const Node& node = test_case.node();
   if (lowering::find_node_operator(node.op_type, kNewestOpset, node.domain) != nullptr) {
     return fail("op_type", operator_name(test_case) + " is judged in graphs alone, whose nodes name their values",
                 "operator");
   }
-  std::vector<std::string_view> names(operator_names().begin(), operator_names().end());
-  std::erase(names, kGraphSubject);
-  std::string known;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    known += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + std::string(names[i]);
+  std::vector<std::string_view> names;
+  for (const Operator& each : operators()) {
+    if (!each.judges_graphs) names.push_back(each.name);
   }
-  return fail("op_type", "expected " + known + ", got " + operator_name(test_case), "operator");
+  std::string expected;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    expected += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + std::string(names[i]);
+  }
+  return fail("op_type", "expected " + expected + ", got " + operator_name(test_case), "operator");
 }
 
+namespace {
+
+// Checks all that does not depend on the family.
+Result<void> check_form(const Case& test_case) {
+  if (!test_case.nodes.empty()) {
+    QCONFORM_TRY(check_operator(test_case));
+    const Operator& known = *operator_of(test_case);
+    const Node& node = test_case.node();
+    if (known.version_at(node.opset_version) == 0) {
+      return fail("opset_version",
+                  node.op_type + " exists since opset " + std::to_string(known.versions.front()) + ", got " +
+                      std::to_string(node.opset_version),
+                  "opset");
+    }
+  }
+  return check_wiring(test_case);
+}
+
+}  // namespace
+
 Classification classify(const Case& test_case) {
-  if (test_case.nodes.empty()) {
-    Classification nothing;
-    nothing.contract.violate("graph", "nodes", "the graph has none");
-    return nothing;
-  }
-  const Operator* known = operator_of(test_case);
-  if (known != nullptr && known->version_at(test_case.node().opset_version) != 0) return known->classify(test_case);
+  const Result<void> checked = check_form(test_case);
+  if (checked) return operator_of(test_case)->classify(test_case);
   Classification result;
-  if (known == nullptr) {
-    const Error unknown = check_operator(test_case).error();
-    result.contract.violate("operator", unknown.field, unknown.message);
-  } else {
-    result.contract.violate("opset", "opset_version",
-                            test_case.node().op_type + " exists since opset " +
-                                std::to_string(known->versions.front()) + ", got " +
-                                std::to_string(test_case.node().opset_version));
-  }
+  result.contract.violate(checked.error().rule, checked.error().field, checked.error().message);
   return result;
 }
 

@@ -238,16 +238,12 @@ bool has_blocks(const Case& test_case) {
 // Positions of the case's tensors that are such inputs.
 std::set<std::size_t> parameters_of(const Case& test_case) {
   std::set<std::size_t> positions;
-  for (const Node& node : test_case.nodes) {
+  const std::vector<std::string> names = input_names(test_case);
+  for (const Node& node : named_nodes(test_case)) {
     for (const std::size_t input : parameters_of(node)) {
-      if (test_case.is_one_node()) {
-        positions.insert(input);
-      } else if (input < node.inputs.size()) {
-        const auto found = std::find(test_case.input_names.begin(), test_case.input_names.end(), node.inputs[input]);
-        if (found != test_case.input_names.end()) {
-          positions.insert(static_cast<std::size_t>(found - test_case.input_names.begin()));
-        }
-      }
+      if (input >= node.inputs.size()) continue;
+      const auto found = std::find(names.begin(), names.end(), node.inputs[input]);
+      if (found != names.end()) positions.insert(static_cast<std::size_t>(found - names.begin()));
     }
   }
   return positions;
@@ -281,7 +277,7 @@ TEST(ShapedScalars, GetTheVerdictsOfScalars) {
       ASSERT_EQ(same.classification.expectation(), right.classification.expectation()) << drawn.id << " " << rank;
       ASSERT_EQ(same.output, right.output) << drawn.id;
       ASSERT_EQ(same.further_outputs, right.further_outputs) << drawn.id;
-      Backend& backend = base.is_one_node() ? **scalar : **graphs;
+      Backend& backend = is_judged_as_graph(base) ? **graphs : **scalar;
       EXPECT_EQ(judge(same, execute(backend, shaped, memory)).kind, judge(right, execute(backend, base, memory)).kind)
           << drawn.id << " " << rank;
       EXPECT_EQ(judge(same, outcome::Unsupported{"no"}).kind, judge(right, outcome::Unsupported{"no"}).kind);
@@ -298,7 +294,7 @@ TEST(ShapedScalars, KeepEveryRelation) {
   std::vector<Case> shaped;
   for (std::uint64_t index = 0; index < 300; ++index) {
     const Case drawn = random_case(12, index);
-    if (has_blocks(drawn) || !drawn.is_one_node()) continue;
+    if (has_blocks(drawn) || is_judged_as_graph(drawn)) continue;
     for (const std::size_t rank : {1U, 2U}) {
       const Case test_case = with_rank(drawn, rank);
       if (classify(test_case).expectation() == Expectation::valid) shaped.push_back(test_case);
@@ -320,7 +316,7 @@ TEST(ShapedScalars, HaveNoClass) {
   std::size_t compared = 0;
   for (std::uint64_t index = 0; index < 400; ++index) {
     const Case drawn = random_case(13, index);
-    if (has_blocks(drawn) || !drawn.is_one_node()) continue;
+    if (has_blocks(drawn) || is_judged_as_graph(drawn)) continue;
     const Case base = with_rank(drawn, 0);
     const Case shaped = with_rank(drawn, 2);
     if (classify(base).expectation() != Expectation::valid || shaped == base || !sweep::place_of(base)) continue;

@@ -8,6 +8,7 @@
 #include "harness/backends/libraries/libraries.h"
 #include "harness/base/file.h"
 #include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/tests/network.h"
 #include "harness/tests/program.h"
@@ -75,7 +76,7 @@ std::vector<Case> units_in(const std::filesystem::path& file, std::size_t contex
   EXPECT_TRUE(source) << source.error().text();
   std::vector<Case> units;
   for (auto next = (*source)->next(); next && *next; next = (*source)->next()) {
-    if (!(*next)->is_one_node()) units.push_back(std::move(**next));
+    if (is_judged_as_graph(**next)) units.push_back(std::move(**next));
   }
   return units;
 }

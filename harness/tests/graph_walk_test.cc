@@ -23,7 +23,7 @@ std::vector<Case> graphs_of(const std::string& suite, std::uint64_t seed, std::s
   if (!sources) ADD_FAILURE() << sources.error().text();
   for (std::size_t i = 0; sources && i < sources->size(); ++i) {
     for (auto next = (*sources)[i]->next(); next && *next && graphs.size() < most; next = (*sources)[i]->next()) {
-      if (!(*next)->is_one_node()) graphs.push_back(std::move(**next));
+      if (is_judged_as_graph(**next)) graphs.push_back(std::move(**next));
     }
   }
   return graphs;

@@ -5,8 +5,8 @@
 
 #include "harness/forms/json/profile_file.h"
 #include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/model/text.h"
-#include "harness/onnx/case_model.h"
 #include "python/native/handles.h"
 #include "reports/render/single_case.h"
 

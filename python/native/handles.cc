@@ -9,14 +9,14 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "harness/model/operator.h"
 #include "harness/model/text.h"
-#include "harness/onnx/case_model.h"
 #include "harness/onnx/protobuf.h"
 
 namespace qconform::python {
 
 std::string value_of(const Case& test_case, std::string_view field) {
-  if (!test_case.is_one_node()) return {};
+  if (test_case.nodes.size() > 1) return {};
   if (field == "op_type") return operator_name(test_case);
   if (field == "opset_version") return std::to_string(test_case.node().opset_version);
   if (const Attribute* attribute = test_case.attribute(field)) return attribute_text(attribute->value);

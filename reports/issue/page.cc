@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/model/operator.h"
 #include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
 #include "harness/operators/convolution/convolution.h"
@@ -36,7 +37,7 @@ std::string title(const Issue& issue) {
 // "QLinearConv-10"; of a graph all of its operators.
 std::string operators_text(const Case& test_case) {
   const Operator* op = operator_of(test_case);
-  if (!test_case.is_one_node() || op == nullptr) return test_case.op_types();
+  if (op == nullptr || op->judges_graphs) return test_case.op_types();
   return fmt::format("{}-{}", test_case.node().op_type, op->version_at(test_case.node().opset_version));
 }
 
@@ -92,7 +93,7 @@ std::string_view formula_of(std::string_view op) {
 std::string document(const Issue& issue) {
   std::string text;
   const Case& test_case = *issue.expected.test_case;
-  const std::string_view formula = test_case.is_one_node() ? formula_of(test_case.node().op_type) : "";
+  const std::string_view formula = formula_of(test_case.op_types());
   if (!formula.empty()) text += fmt::format("- {}\n", formula);
   for (const std::string& rule : rules_of(issue)) {
     const std::string_view statement = statement_of(rule);
@@ -121,7 +122,7 @@ std::string smallest(const Issue& issue) {
   const std::string output = output_names(test_case)[verdict.worst->output];
   text += fmt::format("{}[{}] must be {}, and is {}", output, fmt::join(verdict.worst->index, ","),
                       verdict.worst->admissible, verdict.worst->got);
-  if (!test_case.is_one_node()) return text + ".\n\n";
+  if (is_judged_as_graph(test_case)) return text + ".\n\n";
   text += ":\n\n";
   for (const std::string& step :
        worked_out(issue.expected, flat_index(verdict.worst->index, issue.expected.output->shape))) {

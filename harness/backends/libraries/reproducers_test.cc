@@ -17,6 +17,7 @@
 #include "harness/core/limits.h"
 #include "harness/engine/execute.h"
 #include "harness/model/judge/judge.h"
+#include "harness/model/operator.h"
 #include "harness/suites/select.h"
 
 namespace qconform::libraries {
@@ -141,7 +142,7 @@ TEST(Reproducers, PassJudgedWhereTheDefectIsNot) {
     for (const SectionRow& row : rows_below(text, section.heading)) {
       for (const std::string& id : row.ids) {
         for (const Case* vector : vectors_named(id)) {
-          const bool is_graph = !vector->is_one_node();
+          const bool is_graph = is_judged_as_graph(*vector);
           for (std::size_t i = 0; i < (is_graph ? of_graphs.size() : 1); ++i) {
             Backend& right = is_graph ? *of_graphs[i] : *scalar;
             // An element that no kernel writes differs from run to run, with optimization and without.

@@ -55,7 +55,7 @@ class Auditor {
 
  private:
   void run_case(const Case& test_case, Clock::time_point start) {
-    audit_.graphs += test_case.is_one_node() ? 0 : 1;
+    audit_.graphs += is_judged_as_graph(test_case) ? 1 : 0;
     MutantTrial trial(test_case, options_.policy);
     if (!trial.is_modelled()) {
       ++audit_.not_modelled;
@@ -146,7 +146,7 @@ std::uint64_t Audit::count(Fate fate) const {
 
 bool Audit::concerns(const Mutant& mutant) const {
   if (cases == 0) return true;
-  return mutant.op->name == kGraphSubject ? graphs > 0 : graphs < cases;
+  return mutant.op->judges_graphs ? graphs > 0 : graphs < cases;
 }
 
 bool Audit::could_kill(const Mutant& mutant) const {
@@ -226,7 +226,7 @@ class RelationAuditor {
       QCONFORM_ASSIGN(auto next, source.next());
       if (!next) return {};
       ++audit_.cases;
-      audit_.graphs += next->is_one_node() ? 0 : 1;
+      audit_.graphs += is_judged_as_graph(*next) ? 1 : 0;
       run_case(*next);
       if (options_.progress) options_.progress(audit_.cases);
     }

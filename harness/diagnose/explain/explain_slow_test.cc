@@ -69,7 +69,7 @@ TEST(ExplainPower, SaysWhereAndWhenADefectShowsThatIsNotModelled) {
     options.seed = static_cast<std::uint64_t>(seed);
     options.hold_out = true;
     for (const Plant& plant : single_plants()) {
-      if (plant.op->name == kGraphSubject) continue;
+      if (plant.op->judges_graphs) continue;
       const Trial trial = try_to_explain(plant, options);
       const std::string what = plant.name() + ", seed " + std::to_string(seed);
       ASSERT_TRUE(trial.explanation.has_value()) << what << " never fails";
@@ -97,7 +97,7 @@ TEST(ExplainPower, SaysWhereAndWhenADefectShowsThatIsNotModelled) {
 // A graph is rewritten in too many ways for a place or a condition to be learnt, and for an expression to stand for it.
 TEST(ExplainPower, NamesNothingElseForAModelOfGraphsThatIsWithheld) {
   for (const Plant& plant : single_plants()) {
-    if (plant.op->name != kGraphSubject) continue;
+    if (!plant.op->judges_graphs) continue;
     const Trial trial = try_to_explain(plant, {.further = 0, .failing = 0, .hold_out = true});
     ASSERT_TRUE(trial.explanation.has_value()) << plant.name() << " never fails";
     EXPECT_TRUE(trial.grade >= Grade::ambiguous && trial.grade <= Grade::unexplained)

@@ -135,7 +135,7 @@ void drop_dimensions(Subject& subject) {
 }
 
 void drop_inputs(Subject& subject) {
-  if (!subject.current().is_one_node()) return;
+  if (is_judged_as_graph(subject.current())) return;  // omitting one is up to each node that reads it
   for (std::size_t position = subject.current().inputs.size(); position-- > 0;) {
     Case candidate = subject.current();
     if (position + 1 >= candidate.inputs.size()) {
@@ -173,32 +173,42 @@ void reduce_entry(Subject& subject, const char* name, std::size_t entry, std::in
   }
 }
 
-void drop_attributes(Subject& subject) {
-  if (!subject.current().is_one_node() || subject.current().node().attributes.empty()) return;
+namespace {
+
+void drop_attributes_of(Subject& subject, std::size_t node) {
+  const std::vector<Attribute> attributes = subject.current().nodes[node].attributes;
+  if (attributes.empty()) return;
   Case bare = subject.current();
-  bare.node().attributes.clear();
+  bare.nodes[node].attributes.clear();
   if (subject.offer(std::move(bare))) return;
-  std::vector<std::string> names;
-  for (const Attribute& attribute : subject.current().node().attributes) names.push_back(attribute.name);
-  for (const std::string& name : names) {
+  for (const Attribute& attribute : attributes) {
     Case candidate = subject.current();
-    erase_attribute(candidate, name);
+    std::erase_if(candidate.nodes[node].attributes, [&](const Attribute& a) { return a.name == attribute.name; });
     subject.offer(std::move(candidate));
   }
 }
 
-void smaller_integers(Subject& subject) {
-  if (!subject.current().is_one_node()) return;
-  const auto attributes = subject.current().node().attributes;
-  for (const Attribute& attribute : attributes) {
-    const auto* value = std::get_if<std::int64_t>(&attribute.value);
+void smaller_integers_of(Subject& subject, std::size_t node) {
+  const std::size_t count = subject.current().nodes[node].attributes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* value = std::get_if<std::int64_t>(&subject.current().nodes[node].attributes[i].value);
     if (value == nullptr) continue;
     for (const std::int64_t candidate_value : towards(*value, 0)) {
       Case candidate = subject.current();
-      set_attribute(candidate, attribute.name, candidate_value);
+      candidate.nodes[node].attributes[i].value = candidate_value;
       if (subject.offer(std::move(candidate))) break;
     }
   }
+}
+
+}  // namespace
+
+void drop_attributes(Subject& subject) {
+  for (std::size_t node = 0; node < subject.current().nodes.size(); ++node) drop_attributes_of(subject, node);
+}
+
+void smaller_integers(Subject& subject) {
+  for (std::size_t node = 0; node < subject.current().nodes.size(); ++node) smaller_integers_of(subject, node);
 }
 
 // Reductions of values: x, weights, biases.

@@ -11,6 +11,7 @@
 #include "harness/base/text.h"
 #include "harness/core/profile.h"
 #include "harness/graphs/case_graph.h"
+#include "harness/model/operator.h"
 #include "harness/model/text.h"
 
 namespace qconform {
@@ -393,7 +394,7 @@ namespace {
 
 // Like a summary: what was read, or what is known of the case.
 void describe_graph(Archive& archive, Finding& finding) {
-  const bool is_made = !archive.fills() && !finding.example_graph && !finding.example.is_one_node();
+  const bool is_made = !archive.fills() && !finding.example_graph && is_judged_as_graph(finding.example);
   std::optional<CaseGraph> made = is_made ? std::optional(shown_graph(finding.example)) : std::nullopt;
   describe_field(archive, "graph", is_made ? made : finding.example_graph, {});
 }

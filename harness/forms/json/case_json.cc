@@ -60,11 +60,11 @@ Json defect_object(const DefectAnswer& defect) {
 }
 
 // Those from `begin` to `end`.
-Json inputs_object(const Case& test_case, std::size_t begin, std::size_t end) {
+Json inputs_object(const Case& test_case, std::span<const std::string> names, std::size_t begin, std::size_t end) {
   Json list = Json::array();
   for (std::size_t i = begin; i < end; ++i) {
     const std::optional<Tensor>& input = test_case.inputs[i];
-    list.push_back(input ? tensor_object(*input, input_name(test_case, i)) : Json());
+    list.push_back(input ? tensor_object(*input, names[i]) : Json());
   }
   return list;
 }
@@ -86,16 +86,19 @@ void add_node(const Case& test_case, Json& object) {
   if (!node.domain.empty()) object["domain"] = text_json(node.domain);
   object["opset_version"] = node.opset_version;
   if (!node.attributes.empty()) object["attributes"] = attributes_object(node);
-  object["inputs"] = inputs_object(test_case, 0, test_case.inputs.size());
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) names.emplace_back(input_name(test_case, i));
+  object["inputs"] = inputs_object(test_case, names, 0, names.size());
   if (const Tensor* recorded = test_case.recorded_output()) object["recorded_output"] = tensor_object(*recorded);
 }
 
 void add_graph(const Case& test_case, Json& object) {
   Json& nodes = object["nodes"] = Json::array();
-  for (const Node& node : test_case.nodes) nodes.push_back(node_object(node));
-  object["inputs"] = inputs_object(test_case, 0, test_case.fed_inputs);
-  object["initializers"] = inputs_object(test_case, test_case.fed_inputs, test_case.inputs.size());
-  object["outputs"] = texts_object(test_case.outputs);
+  for (const Node& node : named_nodes(test_case)) nodes.push_back(node_object(node));
+  const std::vector<std::string> names = input_names(test_case);
+  object["inputs"] = inputs_object(test_case, names, 0, test_case.fed_inputs);
+  object["initializers"] = inputs_object(test_case, names, test_case.fed_inputs, names.size());
+  object["outputs"] = texts_object(output_names(test_case));
   if (!test_case.recorded_outputs.empty()) object["recorded_outputs"] = outputs_object(test_case.recorded_outputs);
 }
 
@@ -162,7 +165,7 @@ bool check_input_name(JsonFields& fields, const Json& input, const std::string& 
   if (!fields.read(*name, json_path(where, "name"), text)) return false;
   const Operator* known = operator_of(test_case);
   const std::string_view expected = input_name(test_case, position);
-  if (known == nullptr || text == expected) return true;
+  if (known == nullptr || known->inputs.empty() || text == expected) return true;
   return fields.refuse(json_path(where, "name"),
                        brief(*name) + " is not input " + std::to_string(position) + " of " + std::string(known->name) +
                            (expected.empty() ? "" : ", which is \"" + std::string(expected) + "\""));
@@ -289,8 +292,10 @@ bool read_graph(JsonFields& fields, const Json& value, const std::string& where,
       !read_outputs(fields, value, where, "recorded_outputs", bytes_left, out.recorded_outputs)) {
     return false;
   }
-  const Result<void> wired = check_wiring(out);
-  return wired || fields.refuse(wired.error().in(where));
+  Result<Case> fitting = wired(std::move(out));
+  if (!fitting) return fields.refuse(fitting.error().in(where));
+  out = std::move(*fitting);
+  return true;
 }
 
 bool read_document(JsonFields& fields, const Json& document, const CaseJsonLimits& allowed, std::vector<Case>& out) {
@@ -342,7 +347,7 @@ Json case_object(const Case& test_case) {
   if (!test_case.rules.empty()) object["rules"] = texts_object(test_case.rules);
   if (!test_case.tags.empty()) object["tags"] = texts_object(test_case.tags);
   if (test_case.expectation != Expectation::unstated) object["expectation"] = name_of(test_case.expectation);
-  test_case.is_one_node() ? add_node(test_case, object) : add_graph(test_case, object);
+  is_judged_as_graph(test_case) ? add_graph(test_case, object) : add_node(test_case, object);
   if (test_case.defect) object["defect"] = defect_object(*test_case.defect);
   if (test_case.provenance != Provenance{}) object["provenance"] = provenance_object(test_case.provenance);
   return object;

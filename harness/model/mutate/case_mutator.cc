@@ -259,8 +259,8 @@ void set_input(Case& test_case, std::string_view name, std::optional<Tensor> ten
 void spoil(Case& test_case, Rng& rng) {
   static constexpr std::int64_t kVersions[] = {-1, 0, 1, 9, 11, 12, 18, 20, 22, 26, 27, 99};
   std::optional<Tensor>* const input = draw_input(test_case, rng);
-  // Several nodes stay wired.
-  switch (test_case.is_one_node() ? rng.below(8) : 5 + rng.below(2)) {
+  // Graphs stay wired.
+  switch (is_judged_as_graph(test_case) ? 5 + rng.below(2) : rng.below(8)) {
     case 0: test_case.node().opset_version = rng.pick(kVersions); return;
     case 1: test_case.node().op_type = draw_operator_name(rng); return;
     case 2: test_case.node().domain = rng.chance(1, 2) ? "ai.onnx" : "com.example"; return;
@@ -289,9 +289,9 @@ void change_remarks(Case& test_case, Rng& rng) {
     case 3: test_case.expectation = static_cast<Expectation>(rng.below(4)); return;
     default:
       const std::optional<Tensor>* const input = draw_input(test_case, rng);
-      if (input == nullptr || !test_case.is_one_node()) return;
+      if (input == nullptr) return;
       test_case.recorded_outputs.clear();
-      if (*input) test_case.recorded_outputs.push_back(**input);
+      if (*input) test_case.recorded_outputs.assign(test_case.output_count(), **input);
   }
 }
 

@@ -164,37 +164,37 @@ Part part_of(std::string_view name) {
   return name.ends_with("_zero_point") ? Part::zero_point : Part::data;
 }
 
-// Finds the role of a tensor that a QuantizeLinear or DequantizeLinear node reads, by its position there; every other
-// tensor is data.
-Role role_in_graph(const Case& test_case, std::size_t position) {
-  const std::string& name = test_case.input_names[position];
-  Role role{position, Part::data, name, true, nullptr};
-  const auto tensor_called = [&](const std::string& wanted) -> const Tensor* {
-    for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-      if (test_case.input_names[i] == wanted && test_case.inputs[i]) return &*test_case.inputs[i];
-    }
-    return nullptr;
-  };
-  for (const Node& node : test_case.nodes) {
-    if (node.op_type != "QuantizeLinear" && node.op_type != "DequantizeLinear") continue;
-    if (node.inputs.size() > 1 && node.inputs[1] == name) role.part = Part::scale;
-    if (node.inputs.size() > 2 && node.inputs[2] == name) role.part = Part::zero_point;
-    if (node.inputs.size() < 3 || node.inputs[0] != name) continue;
-    const Tensor* zero_point = tensor_called(node.inputs[2]);
-    if (zero_point != nullptr && zero_point->type == test_case.inputs[position]->type) role.zero_point = zero_point;
-  }
-  return role;
+// Finds the tensor of that name.
+const Tensor* tensor_called(const Case& test_case, std::span<const std::string> names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? nullptr : test_case.input(static_cast<std::size_t>(found - names.begin()));
 }
 
-std::vector<Role> roles_in_graph(const Case& test_case) {
-  std::vector<Role> roles;
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    // Shapes, axes and the like are no values that become plainer.
-    if (test_case.inputs[i] && test_case.inputs[i]->type != ElementType::int64) {
-      roles.push_back(role_in_graph(test_case, i));
+// Finds the zero point that the node reads for its input `name` by the operator's signature.
+const Tensor* zero_point_of(const Case& test_case, std::span<const std::string> names, const Node& node,
+                            std::span<const InputSignature> signature, std::string_view name) {
+  const std::string wanted = std::string(name) + "_zero_point";
+  for (std::size_t i = 0; i < std::min(signature.size(), node.inputs.size()); ++i) {
+    if (signature[i].name == wanted && !node.inputs[i].empty()) return tensor_called(test_case, names, node.inputs[i]);
+  }
+  return nullptr;
+}
+
+// Finds what the operators that read a tensor take it for; data where none of them has a signature.
+Role role_at(const Case& test_case, std::size_t position, std::span<const std::string> names,
+             std::span<const Node> nodes) {
+  Role role{position, Part::data, nullptr};
+  for (const Node& node : nodes) {
+    const Operator* known = find_operator(node.domain, node.op_type);
+    for (std::size_t i = 0; known != nullptr && i < std::min(known->inputs.size(), node.inputs.size()); ++i) {
+      if (node.inputs[i] != names[position]) continue;
+      const std::string_view name = known->inputs[i].name;
+      if (part_of(name) != Part::data) role.part = part_of(name);
+      const Tensor* zero_point = zero_point_of(test_case, names, node, known->inputs, name);
+      if (zero_point != nullptr && zero_point->type == test_case.inputs[position]->type) role.zero_point = zero_point;
     }
   }
-  return roles;
+  return role;
 }
 
 }  // namespace
@@ -214,19 +214,14 @@ const Tensor* tensor_named(const Case& test_case, std::string_view name) {
 }
 
 std::vector<Role> roles_of(const Case& test_case) {
-  if (!test_case.is_one_node()) return roles_in_graph(test_case);
+  const std::vector<std::string> names = input_names(test_case);
+  const std::vector<Node> nodes = named_nodes(test_case);
   std::vector<Role> roles;
-  const Operator* known = operator_of(test_case);
-  if (known == nullptr) return roles;
-  for (std::size_t i = 0; i < known->inputs.size(); ++i) {
-    if (test_case.input(i) == nullptr) continue;
-    const std::string_view name = known->inputs[i].name;
-    Role role{i, part_of(name), name, known->inputs[i].required, nullptr};
-    if (role.part == Part::data) {
-      const Tensor* zero_point = tensor_named(test_case, std::string(name) + "_zero_point");
-      if (zero_point != nullptr && zero_point->type == test_case.input(i)->type) role.zero_point = zero_point;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    // Shapes, axes and the like are no values that become plainer.
+    if (test_case.inputs[i] && test_case.inputs[i]->type != ElementType::int64) {
+      roles.push_back(role_at(test_case, i, names, nodes));
     }
-    roles.push_back(role);
   }
   return roles;
 }
@@ -295,18 +290,17 @@ std::int64_t parameter_of_wrong_element(const Subject& subject, const Tensor& pa
   return family->shrinking.parameter_index(subject.current(), parameter, subject.wrong_element());
 }
 
-// The tensor that a zero point belongs to: "x" for "x_zero_point"; null where it is the output.
-const Role* owner_of(const std::vector<Role>& roles, const Role& zero_point) {
-  for (const Role& role : roles) {
-    if (role.zero_point != nullptr && std::string(role.name) + "_zero_point" == zero_point.name) return &role;
-  }
-  return nullptr;
+// The tensor that a zero point belongs to: x for x_zero_point; null where it is the output.
+const Role* owner_of(const std::vector<Role>& roles, const Tensor* zero_point) {
+  const auto found =
+      std::find_if(roles.begin(), roles.end(), [&](const Role& role) { return role.zero_point == zero_point; });
+  return found == roles.end() ? nullptr : &*found;
 }
 
 // The zero point becomes 0 and the values move with it, as far as their type allows.
 std::optional<Case> with_values_shifted(const Case& test_case, const Role& zero_point) {
   const std::vector<Role> roles = roles_of(test_case);
-  const Role* owner = owner_of(roles, zero_point);
+  const Role* owner = owner_of(roles, test_case.input(zero_point.position));
   if (owner == nullptr || !is_integer(test_case.input(owner->position)->type)) return std::nullopt;
   Case result = test_case;
   Tensor& values = *result.inputs[owner->position];

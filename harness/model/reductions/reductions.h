@@ -48,20 +48,18 @@ void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits);
 /// The attribute's integer, or `absent`.
 [[nodiscard]] std::int64_t integer_of(const Case& test_case, std::string_view name, std::int64_t absent);
 
-// Finds the inputs of a case by their roles, from the names in its operator's signature.
+// Finds the inputs of a case by their roles, from the names in the signatures of the operators that read them.
 
 enum class Part : std::uint8_t { data, scale, zero_point };
 
 struct Role {
   std::size_t position;  ///< among the case's inputs, where it is present
   Part part;
-  std::string_view name;  ///< ONNX's
-  bool required;
   const Tensor* zero_point;  ///< the zero point that data have of their own; null where there is none
 };
 
-/// One for each input that is there, in the order of the inputs. Inputs that the operator does not
-/// have are not listed. The case must outlive the result.
+/// One for each input that is there, in the order of the inputs; those of int64, such as shapes, are not listed. The
+/// case must outlive the result.
 [[nodiscard]] std::vector<Role> roles_of(const Case& test_case);
 
 /// The value that contributes nothing: the element's zero point, where it has one, else 0.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/graphs/case_graph.h"
 #include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
 #include "harness/operators/graph/graph.h"
@@ -16,32 +17,6 @@
 #include "reference/numerics/integers.h"
 
 namespace qconform {
-namespace {
-
-// A graph of one node is of a quantized operator that graphs alone have.
-bool stands_alone(const Case& test_case) {
-  return test_case.nodes.size() == 1 && !is_quantized_graph_operator(test_case.node().domain, test_case.node().op_type);
-}
-
-// A node that is left alone reads the case's tensors by position, and its values have no names.
-Case as_one_node(Case test_case) {
-  std::vector<std::optional<Tensor>> inputs;
-  for (const std::string& name : test_case.node().inputs) {
-    const auto at = std::find(test_case.input_names.begin(), test_case.input_names.end(), name);
-    inputs.push_back(at == test_case.input_names.end()
-                         ? std::nullopt
-                         : test_case.inputs[static_cast<std::size_t>(at - test_case.input_names.begin())]);
-  }
-  test_case.inputs = std::move(inputs);
-  test_case.input_names.clear();
-  test_case.outputs.clear();
-  test_case.fed_inputs = 0;
-  test_case.node().inputs.clear();
-  test_case.node().outputs.clear();
-  return test_case;
-}
-
-}  // namespace
 
 Case pruned(Case test_case) {
   std::set<std::string> needed(test_case.outputs.begin(), test_case.outputs.end());
@@ -68,7 +43,7 @@ Case pruned(Case test_case) {
   test_case.inputs = std::move(inputs);
   test_case.input_names = std::move(names);
   test_case.fed_inputs = fed;
-  return stands_alone(test_case) ? as_one_node(std::move(test_case)) : test_case;
+  return in_own_order(std::move(test_case));
 }
 
 Case fed_from(const Case& test_case, const std::string& value, Tensor tensor) {
@@ -197,10 +172,6 @@ namespace {
 
 using Position = std::pair<std::size_t, std::size_t>;  // tensor, axis
 
-bool is_graph(const Subject& subject) {
-  return !subject.current().is_one_node();
-}
-
 // One of several outputs alone.
 void one_output(Subject& subject) {
   const std::vector<std::string> outputs = subject.current().outputs;
@@ -214,7 +185,6 @@ void one_output(Subject& subject) {
 
 // The first value that is wrong, in place of all behind it.
 void earlier_output(Subject& subject) {
-  if (!is_graph(subject)) return;
   std::vector<std::string> values;
   for (const Node& node : subject.current().nodes)
     values.insert(values.end(), node.outputs.begin(), node.outputs.end());
@@ -228,7 +198,6 @@ void earlier_output(Subject& subject) {
 
 // Feeds the values that the last nodes read, as the reference computes them, in place of all nodes before them.
 void later_input(Subject& subject) {
-  if (!is_graph(subject)) return;
   const Classification classification = classify(subject.current());
   const GraphProgram* lowered = classification.lowered ? graph_program_of(*classification.lowered) : nullptr;
   if (lowered == nullptr) return;
@@ -236,9 +205,9 @@ void later_input(Subject& subject) {
   const Case start = subject.current();
   for (std::size_t i = start.nodes.size(); i-- > 0;) {
     for (const std::string& value : start.nodes[i].outputs) {
-      if (!is_graph(subject)) return;
+      if (!maker_of(subject.current(), value)) continue;
       const auto found = std::find(lowered->names.begin(), lowered->names.end(), value);
-      if (value.empty() || found == lowered->names.end() || subject.exhausted()) continue;
+      if (found == lowered->names.end() || subject.exhausted()) continue;
       const auto id = static_cast<std::size_t>(found - lowered->names.begin());
       subject.offer(
           fed_from(subject.current(), value, tensor_of(lowered->program.values[id], lowered->types[id], exact[id])));
@@ -248,7 +217,6 @@ void later_input(Subject& subject) {
 
 // Puts a node's input in place of its output.
 void no_node(Subject& subject) {
-  if (!is_graph(subject)) return;
   for (std::size_t i = subject.current().nodes.size(); i-- > 0;) {
     if (i >= subject.current().nodes.size()) continue;
     const Node node = subject.current().nodes[i];
@@ -273,25 +241,11 @@ void no_node(Subject& subject) {
 
 // Optional inputs from the last on: biases, zero points, bounds.
 void no_optional_node_inputs(Subject& subject) {
-  if (!is_graph(subject)) return;
   for (std::size_t i = 0; i < subject.current().nodes.size(); ++i) {
     while (!subject.exhausted() && i < subject.current().nodes.size() && subject.current().nodes[i].inputs.size() > 1) {
       Case candidate = subject.current();
       candidate.nodes[i].inputs.pop_back();
       if (!subject.offer(pruned(std::move(candidate)))) break;
-    }
-  }
-}
-
-void no_node_attributes(Subject& subject) {
-  if (!is_graph(subject)) return;
-  for (std::size_t i = 0; i < subject.current().nodes.size(); ++i) {
-    const std::vector<Attribute> attributes = subject.current().nodes[i].attributes;
-    for (const Attribute& attribute : attributes) {
-      if (i >= subject.current().nodes.size()) return;
-      Case candidate = subject.current();
-      std::erase(candidate.nodes[i].attributes, attribute);
-      subject.offer(std::move(candidate));
     }
   }
 }
@@ -342,7 +296,6 @@ std::span<const Reduction> graph_reductions() {
       Reduction{Stage::element, "an earlier output", earlier_output},
       Reduction{Stage::element, "a later input", later_input},
       Reduction{Stage::element, "fewer nodes", no_node},
-      Reduction{Stage::indices, "no attributes of nodes", no_node_attributes},
       Reduction{Stage::dimensions, "no optional inputs of nodes", no_optional_node_inputs},
   };
   return all;

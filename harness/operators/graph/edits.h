@@ -14,8 +14,8 @@
 
 namespace qconform {
 
-/// The graph without the nodes and tensors that its outputs do not need. A node that is left alone becomes a case of
-/// one node, which has one output, unless it is a quantized operator that graphs alone have.
+/// The graph without the nodes and tensors that its outputs do not need. A node that is left alone and is judged by
+/// itself stands in its own order (in_own_order()).
 [[nodiscard]] Case pruned(Case test_case);
 
 /// The graph with `value`, which a node computes, as a fed input in place of that node: one that only this value came

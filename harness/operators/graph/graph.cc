@@ -10,7 +10,6 @@
 #include <span>
 #include <utility>
 
-#include "harness/graphs/case_graph.h"
 #include "harness/graphs/node_lowering.h"
 #include "harness/model/defects/arithmetic.h"
 #include "harness/model/text.h"
@@ -327,10 +326,6 @@ class LoweredGraph final : public LoweredOutput {
 
 Classification classify_graph(const Case& test_case) {
   Classification result;
-  if (const auto wired = check_wiring(test_case); !wired) {
-    result.contract.violate(wired.error().rule, wired.error().field, wired.error().message);
-    return result;
-  }
   auto program = lower_graph(test_case, result.contract);
   if (!program) return result;
   result.value_is_open = program->value_is_open;
@@ -351,6 +346,7 @@ constexpr std::array kGraph{Operator{.name = kGraphSubject,
                                      .inputs = {},
                                      .versions = kVersions,
                                      .classify = classify_graph,
+                                     .judges_graphs = true,
                                      .corner_cases = {CornerCaseTopic::graphs},
                                      .draw = draw_any_graph}};
 

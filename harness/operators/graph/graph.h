@@ -22,7 +22,7 @@ namespace qconform {
 
 [[nodiscard]] const Family& graph_family();
 
-/// The only operator of that family: it stands for all cases of several nodes, and no node has its name.
+/// The only operator of that family: it judges graphs, and no node has its name.
 [[nodiscard]] const Operator& graph_operator();
 
 /// The program of a case that classify() has read: null for other operators. Valid as long as `lowered`.

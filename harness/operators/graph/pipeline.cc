@@ -82,8 +82,7 @@ class GraphRun {
 Case rewritten_graph(const Case& test_case, const Stages& stages) {
   Case result = test_case;
   for (const auto* pass : kPasses) {
-    if (result.is_one_node()) break;  // its values have no names, by which passes find their way
-    if (replaces(stages, pass->info)) result = stages.get(*pass)(result);
+    if (is_judged_as_graph(result) && replaces(stages, pass->info)) result = stages.get(*pass)(result);
   }
   return result;
 }
@@ -93,14 +92,10 @@ std::optional<Tensor> run_graph(const Case& test_case, const Lowered& lowered, c
   const bool has_kernel = replaces(stages, graph_stage::numbers.info) || replaces(stages, graph_stage::sum.info) ||
                           replaces(stages, graph_stage::quantize.info);
   if (!has_kernel && rewritten == test_case) return lowered.evaluate(RoundingProfile::correctly_rounded);
-  if (!has_kernel || rewritten.is_one_node()) {
-    const Classification classification = classify(rewritten);
-    if (!classification.lowered) return std::nullopt;
-    return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
-  }
-  reference::Contract contract;
-  const auto program = lower_graph(rewritten, contract);
-  if (!program) return std::nullopt;
+  const Classification classification = classify(rewritten);
+  if (!classification.lowered) return std::nullopt;
+  const GraphProgram* program = graph_program_of(*classification.lowered);
+  if (!has_kernel || program == nullptr) return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
   const std::vector<GraphElements> values = GraphRun(rewritten, *program, stages).run();
   const graph::ValueId output = program->program.outputs.front();
   return tensor_of(program->program.values[output], program->types[output], {values[output], values[output]});

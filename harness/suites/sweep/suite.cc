@@ -115,7 +115,7 @@ Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed) {
   const Row& row = plan.rows[index];
   const Model& model = plan.swept.model();
   Case result = plan.swept.realise(row, seed, index);
-  const std::string& of = result.is_one_node() ? result.node().op_type : model.name;
+  const std::string of = plan.swept.operators.empty() ? model.name : result.subject();
   result.id = plan.name + "-" + of + "-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.provenance = {plan.name, seed, index};

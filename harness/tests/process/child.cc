@@ -20,6 +20,8 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
+#include "harness/graphs/case_graph.h"
+#include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/protobuf.h"
 #include "harness/tests/stand_ins.h"
@@ -65,17 +67,9 @@ void plant(const std::string& how, std::vector<Tensor>& outputs) {
 }
 
 // Returns what an adapter hands on that takes the first node for the case.
-Case first_node_of(const Case& test_case) {
-  if (test_case.is_one_node()) return test_case;
-  Case first;
-  first.nodes = {test_case.nodes.front()};
-  for (const std::string& name : first.node().inputs) {
-    const auto at = std::find(test_case.input_names.begin(), test_case.input_names.end(), name);
-    first.inputs.push_back(test_case.inputs[static_cast<std::size_t>(at - test_case.input_names.begin())]);
-  }
-  first.node().inputs.clear();
-  first.node().outputs.clear();
-  return first;
+Case first_node_of(Case test_case) {
+  test_case.nodes.resize(1);
+  return in_own_order(std::move(test_case));
 }
 
 // One message, or one for each output.
@@ -101,7 +95,7 @@ std::vector<WorkerAnswer> answers_to(Backend& backend, const Case& test_case, co
 // Kernel sets take single nodes.
 Backend& computing(const Case& test_case, Backend& scalar) {
   static const auto interpreter = *backend::select("interpreter", RoundingProfile::correctly_rounded);
-  return test_case.is_one_node() ? scalar : *interpreter;
+  return is_judged_as_graph(test_case) ? *interpreter : scalar;
 }
 
 [[noreturn]] void hang() {

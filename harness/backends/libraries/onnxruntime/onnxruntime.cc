@@ -106,7 +106,8 @@ class RepeatedSession final : public RepeatedRun {
         session_(runtime.api.ReleaseSession),
         x_(runtime.api.ReleaseValue),
         y_(runtime.api.ReleaseValue),
-        x_name_(input_names(test_case).front()) {}
+        x_name_(input_names(test_case).front()),
+        y_name_(output_names(test_case).front()) {}
 
   [[nodiscard]] std::optional<std::string> create(const std::string& model) {
     const Tensor& x = *case_.input(0);
@@ -122,7 +123,7 @@ class RepeatedSession final : public RepeatedRun {
 
   void run() override {
     const char* x_name = x_name_.c_str();
-    const char* y_name = kOutputName;
+    const char* y_name = y_name_.c_str();
     const OrtValue* x = x_.get();
     OrtStatus* status = runtime_.api.Run(session_.get(), nullptr, &x_name, &x, 1, &y_name, 1, y_.out());
     if (status != nullptr) refusal_ = refusal(case_, *failure(runtime_.api, status));
@@ -146,6 +147,7 @@ class RepeatedSession final : public RepeatedRun {
   Owned<OrtValue> x_;
   Owned<OrtValue> y_;
   std::string x_name_;
+  std::string y_name_;
   std::optional<Outcome> refusal_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 // the drawn forms show: another draw is another record. Graphs stand as in a model in use: what a runtime fuses there
 // is what they are for.
 const OrtForm& drawn_form(const Case& test_case) {
-  if (!test_case.is_one_node()) return kOrtForms[0];
+  if (is_judged_as_graph(test_case)) return kOrtForms[0];
   constexpr std::string_view kShrunk = ".shrunk";
   std::string_view name = test_case.id;
   if (name.ends_with(kShrunk)) name.remove_suffix(kShrunk.size());

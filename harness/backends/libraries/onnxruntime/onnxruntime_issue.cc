@@ -4,7 +4,7 @@
 
 #include "harness/backends/issue_program.h"
 #include "harness/backends/libraries/onnxruntime/onnxruntime_form.h"
-#include "harness/onnx/case_model.h"
+#include "harness/model/operator.h"
 
 namespace qconform::issue {
 namespace {

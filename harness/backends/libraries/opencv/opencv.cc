@@ -93,7 +93,7 @@ class OpenCv final : public Backend {
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     // In a frame like that of one node, 4.6.0 refuses nearly all graphs and answers none right (docs/backends.md).
-    if (!test_case.is_one_node()) return refused(test_case, "graphs of several nodes are not handed to it");
+    if (is_judged_as_graph(test_case)) return refused(test_case, "graphs of several nodes are not handed to it");
     if (test_case.input(0) == nullptr) return refused(test_case, "x: omitted");
     const auto frame = opencv_frame_of(test_case);
     if (!frame) return refused(test_case, "no form for " + test_case.node().op_type + " with these types");
