@@ -1,5 +1,6 @@
 #include "harness/model/case_builder.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace qconform {
@@ -9,6 +10,12 @@ Tensor integers(ElementType type, Shape shape, const std::vector<std::int64_t>& 
   const auto count = static_cast<std::int64_t>(values.size());
   assert(elements_of(shape) == count);
   Tensor tensor{type, std::move(shape), std::vector<std::byte>(static_cast<std::size_t>(bytes_for(type, count)))};
+  if (bits_of(type) == 8) {
+    std::transform(values.begin(), values.end(), tensor.bytes.begin(), [](std::int64_t value) {
+      return static_cast<std::byte>(static_cast<std::uint64_t>(value) & 0xFFU);
+    });
+    return tensor;
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     set_raw_bits_at(tensor.bytes, bits_of(type), i, static_cast<std::uint64_t>(values[static_cast<std::size_t>(i)]));
   }

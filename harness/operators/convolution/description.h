@@ -27,6 +27,11 @@ struct ParameterValues {
       : values(std::move(each)), shape{static_cast<std::int64_t>(values.size())} {}
   ParameterValues(std::vector<T> all, std::vector<std::int64_t> of_shape)
       : values(std::move(all)), shape(std::move(of_shape)) {}
+  ParameterValues& operator=(T value) {
+    values.assign(1, value);
+    shape.clear();
+    return *this;
+  }
 
   [[nodiscard]] bool is_scalar() const { return shape.empty(); }
   [[nodiscard]] T of(std::size_t channel) const { return values[values.size() == 1 ? 0 : channel]; }
