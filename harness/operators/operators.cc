@@ -94,7 +94,7 @@ const Operator* operator_of_graphs() {
   return found == operators().end() ? nullptr : &*found;
 }
 
-const InputSignature* signature_of(const Case& test_case, std::size_t position) {
+const InputSignature* own_input(const Case& test_case, std::size_t position) {
   const Operator* known = operator_of(test_case);
   return known != nullptr && position < known->inputs.size() ? &known->inputs[position] : nullptr;
 }
@@ -121,7 +121,7 @@ bool is_judged_as_graph(const Case& test_case) {
 
 std::string_view input_name(const Case& test_case, std::size_t position) {
   if (position < test_case.input_names.size()) return test_case.input_names[position];
-  const InputSignature* signature = signature_of(test_case, position);
+  const InputSignature* signature = own_input(test_case, position);
   return signature == nullptr ? std::string_view{} : signature->name;
 }
 
@@ -158,7 +158,7 @@ InputRole role_of(const Case& test_case, std::size_t position) {
     if (position < test_case.fed_inputs || tensor == nullptr) return InputRole::data;
     return tensor->shape.size() < 2 ? InputRole::parameter : InputRole::weight;
   }
-  const InputSignature* signature = signature_of(test_case, position);
+  const InputSignature* signature = own_input(test_case, position);
   return signature == nullptr ? InputRole::data : signature->role;
 }
 
