@@ -6,7 +6,7 @@
 
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
-#include "harness/operators/convolution/layers.h"
+#include "harness/operators/convolution/hooks.h"
 
 namespace qconform::bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "harness/operators/linear/relations.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
 #include "harness/tests/stand_ins.h"

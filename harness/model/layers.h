@@ -60,7 +60,7 @@ struct LayerSet {
   std::function<std::vector<Layer>(const LayerOptions&)> layers;
 };
 
-/// A layer set by name, one layer as text (harness/operators/convolution/layers.h), or any suite
+/// A layer set by name, one layer as text (harness/operators/convolution/hooks.h), or any suite
 /// (`model:FILE.onnx`, a case file). Cases that are out of contract, or have no one right answer, are left out.
 [[nodiscard]] Result<LayerSource> open_layers(std::string_view name, const LayerOptions& options);
 

@@ -20,7 +20,7 @@
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
-#include "harness/operators/convolution/suites.h"
+#include "harness/operators/convolution/hooks.h"
 #include "harness/report/corner_case_coverage.h"
 #include "harness/suites/fuzz_within.h"
 #include "harness/tests/stand_ins.h"

@@ -12,7 +12,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
-#include "harness/operators/convolution/shrink.h"
+#include "harness/operators/convolution/hooks.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
 #include "harness/tests/planted_kernels.h"

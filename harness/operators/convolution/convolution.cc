@@ -6,9 +6,8 @@
 
 #include "harness/model/layers.h"
 #include "harness/operators/convolution/diagnosis.h"
+#include "harness/operators/convolution/hooks.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "harness/operators/convolution/shrink.h"
-#include "harness/operators/convolution/suites.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform {

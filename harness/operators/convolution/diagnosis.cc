@@ -8,7 +8,7 @@
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/convolution/suites.h"
+#include "harness/operators/convolution/hooks.h"
 
 namespace qconform::diagnose {
 

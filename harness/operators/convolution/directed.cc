@@ -1,4 +1,4 @@
-#include "harness/operators/convolution/suites.h"
+#include "harness/operators/convolution/hooks.h"
 
 #include <cmath>
 #include <limits>

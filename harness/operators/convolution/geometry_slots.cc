@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/operators/convolution/slots.h"
 
 namespace qconform::diagnose {
 namespace {

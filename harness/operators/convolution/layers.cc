@@ -11,7 +11,7 @@
 #include "harness/model/layers.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/description.h"
-#include "harness/operators/convolution/layers.h"
+#include "harness/operators/convolution/hooks.h"
 
 namespace qconform::bench {
 

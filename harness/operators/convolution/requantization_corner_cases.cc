@@ -1,4 +1,4 @@
-#include "harness/operators/convolution/requantization_corner_cases.h"
+#include "harness/operators/convolution/corner_cases.h"
 
 #include <cmath>
 

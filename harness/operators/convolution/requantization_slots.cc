@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/operators/convolution/slots.h"
 #include "reference/numerics/floats.h"
 #include "reference/numerics/integers.h"
 #include "reference/numerics/requantize.h"

@@ -8,7 +8,7 @@
 #include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/convolution/shrink.h"
+#include "harness/operators/convolution/hooks.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::shrink {

@@ -10,7 +10,7 @@
 #include "harness/model/operator.h"
 #include "harness/model/reductions/reductions.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/convolution/shrink.h"
+#include "harness/operators/convolution/hooks.h"
 #include "reference/convolution/geometry.h"
 #include "reference/kernels/kernels.h"
 

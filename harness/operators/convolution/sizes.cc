@@ -6,7 +6,7 @@
 #include <array>
 
 #include "harness/model/draws/draws.h"
-#include "harness/operators/convolution/suites.h"
+#include "harness/operators/convolution/hooks.h"
 #include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {

@@ -4,7 +4,6 @@
 
 #include "harness/model/defects/expression.h"
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/operators/convolution/slots.h"
 #include "reference/numerics/integers.h"
 
 namespace qconform::diagnose {

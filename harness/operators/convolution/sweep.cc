@@ -9,7 +9,7 @@
 #include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
 #include "harness/operators/convolution/description.h"
-#include "harness/operators/convolution/suites.h"
+#include "harness/operators/convolution/hooks.h"
 #include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {

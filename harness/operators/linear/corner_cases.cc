@@ -1,4 +1,4 @@
-#include "harness/operators/linear/corner_cases.h"
+#include "harness/operators/linear/hooks.h"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "harness/operators/linear/diagnosis.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/operators/linear/pipeline.h"
 #include "reference/linear_quantization/dequantize_linear.h"
 

@@ -7,7 +7,7 @@
 #include "harness/model/draws/draws.h"
 #include "harness/model/mutate/case_mutator.h"
 #include "harness/model/text.h"
-#include "harness/operators/linear/diagnosis.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/operators/linear/pipeline.h"
 #include "reference/linear_quantization/dequantize_linear.h"

@@ -6,10 +6,7 @@
 #include "harness/core/limits.h"
 #include "harness/model/layers.h"
 #include "harness/onnx/case_model.h"
-#include "harness/operators/linear/diagnosis.h"
-#include "harness/operators/linear/relations.h"
-#include "harness/operators/linear/shrink.h"
-#include "harness/operators/linear/suites.h"
+#include "harness/operators/linear/hooks.h"
 
 namespace qconform {
 

@@ -4,9 +4,8 @@
 #include <cmath>
 
 #include "harness/model/family.h"
-#include "harness/operators/linear/corner_cases.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/operators/linear/suites.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/floats.h"
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "harness/model/text.h"
-#include "harness/operators/linear/diagnosis.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/operators/linear/linear.h"
 #include "reference/linear_quantization/dequantize_linear.h"
 #include "reference/linear_quantization/quantize_linear.h"

@@ -1,4 +1,4 @@
-#include "harness/operators/linear/suites.h"
+#include "harness/operators/linear/hooks.h"
 
 #include <algorithm>
 #include <bit>

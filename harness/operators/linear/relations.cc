@@ -3,8 +3,8 @@
 
 #include "harness/model/case_builder.h"
 #include "harness/model/relations/relation.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/operators/linear/linear.h"
-#include "harness/operators/linear/relations.h"
 #include "reference/numerics/floats.h"
 #include "reference/numerics/integers.h"
 

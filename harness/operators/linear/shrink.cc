@@ -1,4 +1,4 @@
-#include "harness/operators/linear/shrink.h"
+#include "harness/operators/linear/hooks.h"
 
 #include <string>
 #include <utility>

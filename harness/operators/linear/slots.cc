@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/operators/linear/diagnosis.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/operators/linear/pipeline.h"
 #include "reference/linear_quantization/dequantize_linear.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "harness/model/text.h"
-#include "harness/operators/linear/suites.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/operators/linear/sweep_model.h"
 #include "reference/linear_quantization/quantize_linear.h"
 #include "reference/numerics/floats.h"

@@ -11,7 +11,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "harness/operators/linear/relations.h"
+#include "harness/operators/linear/hooks.h"
 #include "harness/tests/arbitrary_case.h"
 #include "reference/kernels/kernels.h"
 
