@@ -78,7 +78,8 @@ struct OperatorResult {
   QC_FIELD(std::uint64_t, exact_ties, {}, "exact_ties",
            .doc = "Elements on a tie between two outputs, in cases that the backend computed.",
            .presence = Presence::omitted);
-  QC_FIELD(std::uint64_t, near_ties, {}, "near_ties", .doc = "Further ones near a tie, in cases that the backend computed.", .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, near_ties, {}, "near_ties",
+           .doc = "Further ones near a tie, in cases that the backend computed.", .presence = Presence::omitted);
   /// Distances of the wrong elements from their right values.
   QC_FIELD(ErrorHistogram, errors, {}, "errors", .presence = Presence::omitted);
 
