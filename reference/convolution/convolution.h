@@ -1,6 +1,4 @@
-// QLinearConv and ConvInteger: their operands, their scalar code, and the sums that they share.
-//
-// The integer sums of a convolution, exactly: the part that QLinearConv and ConvInteger share.
+// QLinearConv and ConvInteger: their operands, their scalar code, and the exact sums that they share.
 //
 //   acc[n, m, o] = sum over channels and taps of (x - x_zero_point) * (w - w_zero_point[m])
 //

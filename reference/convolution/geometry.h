@@ -1,5 +1,5 @@
-// Decides how a convolution's windows lie: output shape, padding, auto_pad. Shared by QLinearConv and ConvInteger,
-// which have the same attributes (rules C2, C3, C5-C10).
+// Decides how a convolution's windows lie (output shape, padding, auto_pad) and which taps lie inside the input. Shared
+// by QLinearConv and ConvInteger, which have the same attributes (rules C2, C3, C5-C10).
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,13 @@ struct ConvolutionAttributes {
   std::optional<std::vector<std::int64_t>> pads;          ///< begins of all dimensions, then ends; all 0 when absent
 };
 
-/// One spatial dimension with everything decided. Sizes in elements.
+/// Neighbouring taps along an axis.
 struct TapRange {
   std::int64_t begin;
   std::int64_t end;  ///< at least begin
 };
 
+/// One spatial dimension with everything decided. Sizes in elements.
 struct SpatialAxis {
   std::int64_t input;
   std::int64_t kernel;
@@ -79,7 +80,7 @@ inline constexpr std::int64_t kMaxOutputElements = std::int64_t{1} << 27;
 
 // The taps of a window that lie inside the input, and their places.
 
-/// A tap whose input element exists: offsets within one channel of w and of x, below kMaxElements (geometry.h).
+/// A tap whose input element exists: offsets within one channel of w and of x, below kMaxElements.
 struct Tap {
   std::int32_t weight;
   std::int32_t input;

@@ -130,6 +130,8 @@ class GrowingBounds {
   std::unique_ptr<State> state_;
 };
 
+// A step to be evaluated, and the function of each kind of step.
+
 /// Numbers below may be flushed to zero: the smallest normal one of float32.
 inline constexpr double kSmallestKept = 0x1p-126;
 

@@ -1,4 +1,5 @@
-// A program computed as it is written: one operation after the other, each rounded to its type.
+// A program computed as it is written, one operation after the other, each rounded to its type; or with units of it
+// computed as integer convolutions.
 //
 // InterpreterArithmetic names one of the many right ways to do so. The interpreter shares no rule with sets.h but
 // QuantizeLinear's and DequantizeLinear's, so that each of its answers must lie in the sets, and a set that lacks one

@@ -1,4 +1,4 @@
-// Sets behind QuantizeLinear and DequantizeLinear.
+// Sets behind QuantizeLinear and DequantizeLinear, and behind integer products, DynamicQuantizeLinear and TopK.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Sets behind sums of products, and what moves or selects elements.
+// Sets behind sums of products, what moves or selects elements, Softmax and ArgMax, and units that are fused.
 
 #include "reference/graph/evaluation.h"
 #include "reference/graph/interpreter.h"

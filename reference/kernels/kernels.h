@@ -58,10 +58,10 @@ struct KernelSet {
 
 }  // namespace qconform::reference
 
-// Asks the processor at hand, at run time, which instructions it can run: the build says nothing about the machine. A
-// feature of another architecture is never available.
-
 namespace qconform::reference::cpu {
+
+// The instructions that the processor at hand can run, asked at run time: the build says nothing about the machine. A
+// feature of another architecture is never available.
 
 /// AVX2, and an operating system that saves the 256-bit registers.
 [[nodiscard]] bool has_avx2();
@@ -87,10 +87,10 @@ namespace qconform::reference::cpu {
 
 }  // namespace qconform::reference::cpu
 
-// The scalar reference in the form of a kernel set. Preparing copies the description and the
-// weights; nothing is packed.
-
 namespace qconform::reference {
+
+// The scalar reference in the form of a kernel set. Preparing copies the description and the weights; nothing is
+// packed.
 
 [[nodiscard]] std::unique_ptr<PreparedNode> prepare_scalar_qlinear_conv(const QLinearConv& node,
                                                                         RoundingProfile profile,
@@ -100,7 +100,8 @@ namespace qconform::reference {
 [[nodiscard]] std::unique_ptr<PreparedNode> prepare_scalar_quantize_linear(const QuantizeLinear& node);
 [[nodiscard]] std::unique_ptr<PreparedNode> prepare_scalar_dequantize_linear(const DequantizeLinear& node);
 
-// The sums of convolution/accumulate.h, several products at a time: equal to them, and many times as fast.
+// The sums of accumulate() (reference/convolution/convolution.h), several products at a time: equal to them, and many
+// times as fast.
 
 /// Equals accumulate().
 void fast_sums(const ConvolutionOperands& operands, std::span<const std::byte> x, std::span<const std::byte> w,

@@ -1,5 +1,7 @@
-// DequantizeLinear: its operands, its scalar code, the arithmetics in which it may form (x - x_zero_point) * x_scale,
-// and its right values.
+// DequantizeLinear: y = (x - x_zero_point) * x_scale, at every version from 10 to 25. Its operands, its scalar code,
+// the arithmetics in which it may form the product, and its right values.
+//
+// The versions differ in the types they take, and in what they say of the product's precision.
 #pragma once
 
 #include <array>
@@ -12,10 +14,6 @@
 #include "reference/numerics/element.h"
 
 namespace qconform::reference {
-
-// DequantizeLinear: y = (x - x_zero_point) * x_scale, at every version from 10 to 25.
-//
-// The versions differ in the types they take, and in what they say of the product's precision.
 
 /// Everything but the data of x.
 struct DequantizeLinear {
@@ -42,6 +40,8 @@ void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> 
 
 /// x - zero point: exact, but for int32, where it wraps.
 [[nodiscard]] double difference_of(ElementType type, double x, double zero_point);
+
+// The arithmetics of the product.
 
 enum class MultiplicationMethod : std::uint8_t {
   once,                ///< RN(d * s)

@@ -1,5 +1,4 @@
-// QuantizeLinear and DequantizeLinear share the layout of their parameters, the values of elements, and sets of right
-// bits.
+// QuantizeLinear and DequantizeLinear share the layout of their parameters and sets of right bits.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +59,8 @@ struct PlacementAttributes {
                                                                const char* scale_field,
                                                                const PlacementAttributes& attributes,
                                                                Contract& contract);
+
+// Sets of right bits.
 
 /// Says which wording decides what the specification leaves open.
 enum class Wording : std::uint8_t {

@@ -165,8 +165,6 @@ TEST(QuantizeLinear, Int32InputIsRoundedToFloat32) {
   }
 }
 
-using oracle::Random;
-
 std::uint32_t bits(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }

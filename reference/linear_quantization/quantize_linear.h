@@ -1,5 +1,7 @@
-// QuantizeLinear: its operands, its scalar code, the arithmetics in which it may form x / y_scale, and its right
-// values.
+// QuantizeLinear: y = clamp(rne(x / y_scale) + y_zero_point), at every version from 10 to 25. Its operands, its scalar
+// code, the arithmetics in which it may divide, and its right values.
+//
+// The versions differ in the types they take, and in what they say of the division's precision.
 #pragma once
 
 #include <array>
@@ -13,10 +15,6 @@
 #include "reference/numerics/floats.h"
 
 namespace qconform::reference {
-
-// QuantizeLinear: y = clamp(rne(x / y_scale) + y_zero_point), at every version from 10 to 25.
-//
-// The versions differ in the types they take, and in what they say of the division's precision.
 
 /// Everything but the data of x. Scales are finite and not zero.
 struct QuantizeLinear {
@@ -49,6 +47,8 @@ void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, s
 /// `parameter`. Rules Q1 and Q3 to Q6, Q8 and, for odd scales, C21.
 [[nodiscard]] AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits,
                                                  std::size_t parameter, Wording wording);
+
+// The arithmetics of the division.
 
 enum class DivisionMethod : std::uint8_t {
   exact,             ///< the rational x / s

@@ -115,8 +115,8 @@ class AdmissibleSet {
   std::vector<IntegerRange> intervals_;
 };
 
-/// Those of one requantized sum from strict to loose, see above for which includes which; then those of graphs alone,
-/// each of which includes the one before it (reference/graph/sets.h).
+/// The tiers of one requantized sum from strict to loose, see above for which includes which; then those of graphs
+/// alone, each of which includes the one before it (reference/graph/sets.h).
 enum class Tier : std::uint8_t {
   exact,
   float32,

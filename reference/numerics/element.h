@@ -1,5 +1,5 @@
 // Element types of tensors by their ONNX numbers (TensorProto.DataType), so that an ONNX library that is older than a
-// type does not prevent reading it; and the two 8-bit types that x, w and y of the quantized operators take.
+// type does not prevent reading it; and elements as they are stored.
 #pragma once
 
 #include <cstddef>
@@ -135,12 +135,7 @@ struct IntegerRange {
   return static_cast<std::byte>(static_cast<std::uint32_t>(value) & 0xFFU);
 }
 
-}  // namespace reference
-}  // namespace qconform
-
 // Elements of 2 to 64 bits within a tensor's bytes.
-
-namespace qconform::reference {
 
 /// Bytes that `elements` elements of `bits` bits take.
 [[nodiscard]] constexpr std::int64_t bytes_for(std::int64_t elements, int bits) {
@@ -178,4 +173,5 @@ inline void store_bits(std::span<std::byte> bytes, int bits, std::int64_t index,
   byte = static_cast<std::byte>(present | static_cast<unsigned>((raw & mask) << shift));
 }
 
-}  // namespace qconform::reference
+}  // namespace reference
+}  // namespace qconform

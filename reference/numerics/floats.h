@@ -1,10 +1,4 @@
-// Floating point by its bits: formats, parts of a number, and expressions that round at every step.
-//
-// Floating-point formats of 4 to 64 bits: decoding, and correctly rounded encoding.
-//
-// A number of a format is (-1)^sign * (1 + mantissa / 2^m) * 2^(exponent - bias), or subnormal,
-// (-1)^sign * mantissa / 2^m * 2^(1 - bias), where the exponent field is 0. The formats differ in the
-// widths of the fields and in what they give up for NaN, infinity and negative zero.
+// Floating point by its bits: parts of a number, exact products and quotients, ties, and formats of 4 to 64 bits.
 #pragma once
 
 #include <bit>
@@ -17,7 +11,7 @@
 
 namespace qconform::reference {
 
-// A finite float32 as the integers it is made of, and exact products of scales.
+// A finite float32 as the integers it is made of.
 
 /// value = (negative ? -1 : 1) * mantissa * 2^exponent, exactly. mantissa < 2^24; subnormals and
 /// zero included (zero has mantissa 0).
@@ -112,6 +106,12 @@ enum class TieDistance : std::uint8_t {
 /// Returns how far accumulator * x_scale * w_scale / y_scale is from a tie; finite scales, y_scale not 0, |accumulator|
 /// < 2^47.
 [[nodiscard]] TieDistance tie_distance(std::int64_t accumulator, float x_scale, float w_scale, float y_scale);
+
+// Floating-point formats of 4 to 64 bits: decoding, and correctly rounded encoding.
+//
+// A number of a format is (-1)^sign * (1 + mantissa / 2^m) * 2^(exponent - bias), or subnormal,
+// (-1)^sign * mantissa / 2^m * 2^(1 - bias), where the exponent field is 0. The formats differ in the
+// widths of the fields and in what they give up for NaN, infinity and negative zero.
 
 /// The bit patterns that are no numbers.
 enum class Specials : std::uint8_t {

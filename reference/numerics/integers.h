@@ -1,9 +1,4 @@
 // Exact integers: wide ones, and rounding, saturation and wrapping to them.
-//
-// Unsigned integers wider than a machine word, for exact requantization and its intervals.
-//
-// WideUnsigned<n> has n 32-bit limbs and is plain C++. uint128 is the compiler's own type where it
-// has one, and WideUnsigned<4> elsewhere; both behave alike (integers_test.cc).
 #pragma once
 
 #include <algorithm>
@@ -18,6 +13,10 @@
 #include "reference/numerics/element.h"
 
 namespace qconform::reference {
+
+// Unsigned integers wider than a machine word, for exact requantization and its intervals. WideUnsigned<n> has n 32-bit
+// limbs and is plain C++. uint128 is the compiler's own type where it has one, and WideUnsigned<4> elsewhere; both
+// behave alike (integers_test.cc).
 
 /// An unsigned integer of 32 * kLimbs bits with the operators of the built-in types: arithmetic is
 /// modulo 2^(32 * kLimbs), a shift by the width or more gives 0, the divisor must not be 0.
@@ -237,7 +236,7 @@ template <typename Wide>
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(value & 0xFFFFFFFF));
 }
 
-// Division that rounds up.
+// Division that rounds up, and doubles that are integers.
 
 /// Returns the quotient of any numerator and a positive divisor, rounded up; nothing overflows.
 constexpr std::int64_t ceil_div(std::int64_t numerator, std::int64_t positive) {

@@ -1,4 +1,4 @@
-// The portable wide integers against the compiler's own and against GMP.
+// Rounding to integers against its definition, and the portable wide integers against the compiler's own and GMP.
 
 #include "reference/numerics/integers.h"
 
@@ -75,8 +75,6 @@ TEST(RoundHalfEven, KeepsInfinitiesAndNan) {
   EXPECT_TRUE(std::isnan(round_half_even(std::numeric_limits<float>::quiet_NaN())));
   EXPECT_TRUE(std::isnan(round_half_even(std::numeric_limits<double>::quiet_NaN())));
 }
-
-using oracle::Random;
 
 template <typename Wide>
 mpz_class to_gmp(Wide value) {

@@ -1,8 +1,4 @@
-// Every float32, infinities and NaN included, to every format of at most 16 bits that has a sign, with
-// and without saturation. Smaller test scales than 64 take a part of the values.
-//
-// Between two neighbouring midpoints of a format's numbers one answer holds: the oracle computes it
-// for both ends of such a run, and every value within is held to it.
+// Sweeps that take long: of the admissible sets, and of every float32.
 
 #include <gtest/gtest.h>
 
@@ -15,10 +11,10 @@
 #include "reference/tests/admissible.h"
 #include "reference/tests/small_float.h"
 
-// The randomized checks of the admissible sets at full length.
-
 namespace qconform::reference {
 namespace {
+
+// The randomized checks of the admissible sets at full length.
 
 TEST(AdmissibleLong, FloatExpressionsAreInsideF5OnTwentyMillionElements) {
   check_float_expressions(testing::scaled(20'000'000));
@@ -27,6 +23,12 @@ TEST(AdmissibleLong, FloatExpressionsAreInsideF5OnTwentyMillionElements) {
 TEST(AdmissibleLong, QuickDecisionsAreExactOnTenMillionElements) {
   check_quick_decisions(testing::scaled(10'000'000));
 }
+
+// Every float32, infinities and NaN included, to every format of at most 16 bits that has a sign, with
+// and without saturation. Smaller test scales than 64 take a part of the values.
+//
+// Between two neighbouring midpoints of a format's numbers one answer holds: the oracle computes it
+// for both ends of such a run, and every value within is held to it.
 
 using oracle::FormatFacts;
 using oracle::NumberLine;

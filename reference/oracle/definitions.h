@@ -9,7 +9,7 @@
 
 namespace qconform::reference::oracle {
 
-// Rounding by definition, on rationals of unlimited size. Tests only.
+// Rounding by definition, on rationals of unlimited size.
 //
 // Written from the definitions and not from the reference: nothing of reference/numerics is used.
 
@@ -66,7 +66,7 @@ struct ChannelParameters {
 /// RN32(difference * scale): rule D1, with the sign that rule D5 gives a zero.
 [[nodiscard]] float dequantize(std::int64_t difference, float scale);
 
-// Convolution by definition: pad the input, then correlate. Tests only.
+// Convolution by definition: pad the input, then correlate.
 
 /// A tensor of integers in row-major order.
 struct IntegerTensor {

@@ -92,6 +92,8 @@ class Ball {
   arb_t ball_;
 };
 
+// The values of a program.
+
 /// By element; nothing where there is no number: behind a division by 0, and behind a comparison or a rounding that the
 /// balls do not decide.
 using Balls = std::vector<std::optional<Ball>>;

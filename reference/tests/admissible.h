@@ -30,7 +30,8 @@ void choose_output(oracle::Random& random, Requantization& parameters);
 /// Checks on `count` elements that every float expression lies inside F_5's interval.
 void check_float_expressions(int count);
 
-/// Checks on `count` elements that the quick decisions of admissible.h say the same as the exact sets.
+/// Checks on `count` elements that the quick decisions of reference/numerics/admissible.h say the same as the exact
+/// sets.
 void check_quick_decisions(int count);
 
 }  // namespace qconform::reference

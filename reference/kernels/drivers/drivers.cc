@@ -1,5 +1,3 @@
-// QLinearConv and ConvInteger: one convolution, whose sums are requantized or are the output.
-
 #include "reference/kernels/drivers/drivers.h"
 
 #include <algorithm>
@@ -18,6 +16,8 @@ bool takes_lines(const ConvolutionSetup& setup) {
   if (lines == nullptr || setup.layout != ImageLayout::channels_first) return false;
   return !setup.profile || lines->multiply_requantized[static_cast<std::size_t>(*setup.profile)] != nullptr;
 }
+
+// QLinearConv and ConvInteger: one convolution, whose sums are requantized or are the output.
 
 namespace {
 

@@ -38,6 +38,8 @@ class AlignedMemory {
   std::unique_ptr<std::byte, Free> bytes_;
 };
 
+// Threads, and memory that they borrow.
+
 /// Calls work(state, item) once for each item in [0, items), on at most `threads` threads, of which
 /// the caller is one; `threads` below 1 counts as 1. Every thread makes its own state. The order is
 /// open: work must not depend on it, and must not throw when there are several threads.

@@ -1,4 +1,5 @@
-// The convolution driver gathers tiles of its input and hands finished sums to a TileWriter.
+// Tiles of a convolution: the driver gathers tiles of its input and hands finished sums to a TileWriter, which puts
+// them into y as they are or requantized.
 #pragma once
 
 #include <cstddef>
@@ -57,6 +58,8 @@ inline void transpose_16x16(ByteVector* rows) {
     }
   }
 }
+
+// Finished sums on their way to y.
 
 /// Sums of consecutive output positions of one image, for the channels of one panel.
 struct SumsTile {
