@@ -164,9 +164,6 @@ void ReportParts::compare_backends() {
 
 namespace {
 
-using report::plural;
-using report::with_thousands;
-
 // Suites of the same name together.
 std::map<std::string, SuiteResult> by_name(const Report& report) {
   std::map<std::string, SuiteResult> result;

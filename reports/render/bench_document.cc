@@ -118,10 +118,7 @@ Result<BenchDocument> read_bench(std::string_view text) {
 
 namespace {
 
-using bench::BenchResult;
-using bench::LayerResult;
 using bench::SpeedInterval;
-using bench::Timing;
 
 // "143 us", three digits or so.
 std::string time_text(double seconds) {

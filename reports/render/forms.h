@@ -1,4 +1,4 @@
-// The report in the forms that other programs read: JSON, one HTML page, JUnit XML, Markdown.
+// The report in the forms that other programs read (JSON, one HTML page, JUnit XML, Markdown), and read back from JSON.
 #pragma once
 
 #include <cstddef>
@@ -62,9 +62,9 @@ inline constexpr std::size_t kReportKeys = std::size_t{1} << 14;
 
 }  // namespace qconform::report
 
-// JUnit XML: suites, cases and their results.
-
 namespace qconform::report::junit {
+
+// JUnit XML: suites, cases and their results.
 
 enum class TestResult { passed, failed, error, skipped };
 
@@ -90,9 +90,9 @@ struct TestSuite {
 
 }  // namespace qconform::report::junit
 
-// Pieces of Markdown as GitHub and GitLab show it. Internal to reports.
-
 namespace qconform::report {
+
+// Pieces of Markdown as GitHub and GitLab show it. Internal to reports.
 
 /// Text of others in a line or a table's cell: nothing in it is markup, a line break is a space.
 [[nodiscard]] std::string escaped(std::string_view text);

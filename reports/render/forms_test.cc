@@ -230,8 +230,6 @@ TEST(ReadReport, DerivesTheScopeAnew) {
   EXPECT_EQ(scope_of(read->backends[0]), scope);
 }
 
-using ::testing::HasSubstr;
-
 // The element's attribute as a number.
 std::size_t count(const tinyxml2::XMLElement& element, const char* name) {
   return element.Unsigned64Attribute(name);
@@ -340,7 +338,6 @@ TEST(Junit, TellsWhatIsLostOnPurpose) {
 }
 
 using ::testing::AllOf;
-using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 

@@ -1,4 +1,4 @@
-// The report as a summary for the terminal.
+// A run on the terminal: tables, findings, models, code that was executed, the summary.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace qconform::report {
 
-// A run in tables for the terminal: backends by operator, a run in a few lines, reasons in few words.
+// Tables: backends by operator, a run in a few lines, reasons in few words.
 
 class Painter {
  public:
@@ -111,11 +111,13 @@ struct Fact {
 /// "     89  MatMulInteger: operator: ..."
 [[nodiscard]] std::string uncovered_line(const UncoveredNodes& part);
 
-// Shows on the terminal what cases execute of an instrumented plugin.
+// Code of an instrumented plugin that cases execute.
 
 /// In 80 columns: how much each suite and what was drawn executed, the functions and lines that nothing executes, and
 /// how many cases are kept.
 [[nodiscard]] std::string cover_table(const CoverResult& result);
+
+// The first line of a run, its summary and its last lines.
 
 /// The first line of a run: version, seed, kernels, profile. Printed before anything random starts.
 [[nodiscard]] std::string headline(const Report& report);
@@ -131,9 +133,11 @@ struct SummaryStyle {
 [[nodiscard]] std::string summary(const Report& report, const SummaryStyle& style);
 
 /// Result lines: one for each backend, and one for the run where there are several or the exit code says otherwise.
-/// The last line begins with "conforms", or with "agrees on"
-/// where nobody asked for more, exactly where the exit code is 0.
+/// The last line begins with "conforms", or with "agrees on" where nobody asked for more, exactly where the exit code
+/// is 0.
 [[nodiscard]] std::string conclusions(const Report& report, bool colour);
+
+// Words and numbers for a reader.
 
 using qconform::with_thousands;
 

@@ -198,8 +198,6 @@ TEST(FindingText, ListsWhatTwoModelsHaveInCommonOnce) {
 // Tests the lines of runs about the quantized nodes of whole models.
 
 using ::qconform::testing::Network;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 using enum ElementType;
 
