@@ -1,4 +1,4 @@
-// Errors that a user can act on, which name field, value and rule; and failures of the machine.
+// Errors that a user can act on, which name field, value and rule; failures of the machine; and what was thrown.
 #pragma once
 
 #include <cxxabi.h>
@@ -40,34 +40,7 @@ template <typename T>
   return result;
 }
 
-}  // namespace qconform
-
-/// A statement that evaluates a Result. If it holds an error, the enclosing function returns that error;
-/// a value is dropped.
-///
-///     QCONFORM_TRY(write_file(path, text));
-#define QCONFORM_TRY(...)                                        \
-  do {                                                           \
-    if (auto qconform_result = (__VA_ARGS__); !qconform_result)  \
-      return tl::unexpected(std::move(qconform_result).error()); \
-  } while (false)
-
-/// Evaluates a Result. If it holds an error, the enclosing function returns that error; a value is moved to
-/// `target`, which declares a variable or names one. These are several statements: not for an `if` without
-/// braces.
-///
-///     QCONFORM_ASSIGN(const auto text, read_file(path, limit));
-///     QCONFORM_ASSIGN(child_, ChildProcess::start(command_));
-#define QCONFORM_ASSIGN(target, ...) QCONFORM_ASSIGN_EXPANDED(__LINE__, target, __VA_ARGS__)
-#define QCONFORM_ASSIGN_EXPANDED(line, ...) QCONFORM_ASSIGN_ON_LINE(line, __VA_ARGS__)
-#define QCONFORM_ASSIGN_ON_LINE(line, target, ...)                                               \
-  auto qconform_result_##line = (__VA_ARGS__);                                                   \
-  if (!qconform_result_##line) return tl::unexpected(std::move(qconform_result_##line).error()); \
-  target = *std::move(qconform_result_##line)
-
-// Failures of the machine, for which no backend is to blame, and what was thrown.
-
-namespace qconform {
+// Failures of the machine, for which no backend is to blame.
 
 /// Returns the message of `error`, a value of errno, and the limit of this process behind it, if there is one: "Too
 /// many open files (the limit is 256: ulimit -n)".
@@ -102,3 +75,28 @@ template <typename Open>
 }
 
 }  // namespace qconform
+
+// Results passed on.
+
+/// A statement that evaluates a Result. If it holds an error, the enclosing function returns that error;
+/// a value is dropped.
+///
+///     QCONFORM_TRY(write_file(path, text));
+#define QCONFORM_TRY(...)                                        \
+  do {                                                           \
+    if (auto qconform_result = (__VA_ARGS__); !qconform_result)  \
+      return tl::unexpected(std::move(qconform_result).error()); \
+  } while (false)
+
+/// Evaluates a Result. If it holds an error, the enclosing function returns that error; a value is moved to
+/// `target`, which declares a variable or names one. These are several statements: not for an `if` without
+/// braces.
+///
+///     QCONFORM_ASSIGN(const auto text, read_file(path, limit));
+///     QCONFORM_ASSIGN(child_, ChildProcess::start(command_));
+#define QCONFORM_ASSIGN(target, ...) QCONFORM_ASSIGN_EXPANDED(__LINE__, target, __VA_ARGS__)
+#define QCONFORM_ASSIGN_EXPANDED(line, ...) QCONFORM_ASSIGN_ON_LINE(line, __VA_ARGS__)
+#define QCONFORM_ASSIGN_ON_LINE(line, target, ...)                                               \
+  auto qconform_result_##line = (__VA_ARGS__);                                                   \
+  if (!qconform_result_##line) return tl::unexpected(std::move(qconform_result_##line).error()); \
+  target = *std::move(qconform_result_##line)

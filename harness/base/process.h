@@ -140,6 +140,8 @@ void kill_descendants();
 /// Closes the descriptors of this process above stderr, but for `kept`.
 void close_all_but(std::span<const int> kept);
 
+// Forks of this process.
+
 class ForkedProcess {
  public:
   enum class Group {
@@ -213,7 +215,8 @@ void confine(const ForkLimits& limits);
 [[nodiscard]] Result<std::string> run_forked(const std::string& field, const ForkLimits& limits,
                                              const std::function<Result<std::string>()>& work);
 
-/// Not in a build whose sanitizer maps terabytes of addresses for its shadow memory.
+/// Whether ForkLimits::address_space holds. It does not in a build whose sanitizer maps terabytes of addresses for its
+/// shadow memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kCanLimitAddressSpace = false;
 #elif defined(__has_feature)

@@ -17,7 +17,7 @@
 
 namespace qconform {
 
-// Names and sets of element types.
+// Names of element types.
 
 /// Whether qconform can hold tensors of this type.
 [[nodiscard]] inline bool is_known(ElementType type) {
@@ -32,7 +32,6 @@ namespace qconform {
 
 // Sets of element types, as contracts state them.
 
-/// A set of element types.
 class TypeSet {
  public:
   constexpr TypeSet(std::initializer_list<ElementType> types) {
@@ -58,6 +57,8 @@ class TypeSet {
 
 inline constexpr TypeSet kFloat8Types{ElementType::float8e4m3fn, ElementType::float8e4m3fnuz, ElementType::float8e5m2,
                                       ElementType::float8e5m2fnuz};
+
+// Tensors.
 
 /// Row-major, little endian. 4- and 2-bit elements are packed as ONNX packs them: the first element
 /// in the low bits of the first byte, unused high bits of the last byte zero.

@@ -18,7 +18,7 @@
 
 namespace qconform {
 
-// Outcomes: how a backend answered a case.
+// Outcomes: the answers of backends.
 
 namespace outcome {
 
@@ -150,6 +150,8 @@ struct Outcome : outcome::Any {
 /// The tensor produced, where there is exactly one; null otherwise.
 [[nodiscard]] const Tensor* output_of(const Outcome& outcome);
 
+// Verdicts: the judge's opinion on outcomes.
+
 enum class VerdictKind : std::uint8_t {
   pass,          ///< computed right
   vacuous,       ///< right, but the output proves nothing: nearly all elements saturated or alike, or
@@ -271,6 +273,8 @@ struct Verdict {
 
 /// The kind with that name ("not-rejected"), or nullopt.
 [[nodiscard]] std::optional<VerdictKind> verdict_named(std::string_view name);
+
+// Single cases of a run, with the verdicts of all backends.
 
 struct CaseResult {
   struct OfBackend {
