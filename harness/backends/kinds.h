@@ -1,4 +1,4 @@
-// The kinds of backends, one function for each.
+// The kinds of backends and the wrappers around them, one function for each; and the check of their adapters.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,8 @@ inline constexpr std::string_view kFused = "fused";
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits,
                                                             BackendInfo info);
 
+// Wrappers: a backend around another one.
+
 /// Returns `inner` under another name as a backend for valid cases only, as its info says: a run does not send it cases
 /// that must be refused. A kernel inside a library may rely on its caller to refuse them, and its answers to them mean
 /// nothing.
@@ -98,8 +100,8 @@ inline constexpr int kThreadRuns = 8;
 /// On the other side: `inner` reaches such a program; rewritten() asks it. Nothing else does.
 [[nodiscard]] std::unique_ptr<Backend> rewriting_asked(std::unique_ptr<Backend> inner);
 
-// Whether qconform hands cases on to a library and answers back right: each adapter of a library passes before what it
-// says of the library is believed.
+// The check whether qconform hands cases on to a library and answers back right: each adapter of a library passes
+// before what it says of the library is believed.
 //
 // The cases have answers that no library gets wrong by design (scales of 1, small integers), because the adapter is
 // checked and not the library: the count of outputs, their order, types and shapes, and that every node is computed.

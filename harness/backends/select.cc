@@ -15,21 +15,6 @@
 #include "harness/forms/defects/defect_files.h"
 #include "reference/kernels/kernels.h"
 
-namespace qconform::backend {
-namespace {
-std::span<const Library> offered;
-}  // namespace
-
-void offer_libraries(std::span<const Library> libraries) {
-  offered = libraries;
-}
-
-std::span<const Library> offered_libraries() {
-  return offered;
-}
-
-}  // namespace qconform::backend
-
 namespace qconform {
 namespace {
 
@@ -52,6 +37,18 @@ const ModelRuntime& offered_model_runtime() {
 }  // namespace qconform
 
 namespace qconform::backend {
+namespace {
+std::span<const Library> offered;
+}  // namespace
+
+void offer_libraries(std::span<const Library> libraries) {
+  offered = libraries;
+}
+
+std::span<const Library> offered_libraries() {
+  return offered;
+}
+
 namespace {
 
 using SelectedKind = Specification::Kind;

@@ -341,10 +341,6 @@ std::string cut_in_the_middle(std::string text) {
   return text.substr(0, front).append(kCut).append(text, back);
 }
 
-}  // namespace
-
-namespace {
-
 std::string number_text(const Specification& what) {
   return what.number == 0 ? "" : "#" + std::to_string(what.number);
 }

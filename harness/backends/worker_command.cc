@@ -202,8 +202,6 @@ Result<std::vector<std::string>> emulated_command(const std::string& cpu, const 
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view kMake = "scripts/get-bochs brings it, without changing the system";
 
 // The processors with 64 bits and SSE4.1 at least; scripts/bochs-run knows what Bochs calls them.

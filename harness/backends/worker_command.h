@@ -1,4 +1,5 @@
-// Commands that start workers on other processors: by emulators of user mode, and by Bochs, which emulates a machine.
+// Commands that start workers elsewhere: on other processors, by emulators of user mode and by Bochs, which emulates a
+// machine; and in namespaces of their own.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,8 @@ inline constexpr double kEmulationSlowdown = 30;
 /// kind.
 [[nodiscard]] Result<std::vector<std::string>> emulated_command(const std::string& cpu,
                                                                 const std::vector<std::string>& command);
+
+// Other processors by Bochs.
 
 /// Stands in front of a processor's name where qemu has one of that name too.
 inline constexpr std::string_view kBochsPrefix = "bochs:";

@@ -100,7 +100,6 @@ void __sanitizer_cov_trace_pc();
 namespace qconform {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 

@@ -73,8 +73,6 @@ Error damaged_root(const backend::Specification& what, const LibraryRoot& root, 
 
 namespace {
 
-namespace fs = std::filesystem;
-
 fs::path program_for(const LibraryRoot& root) {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).parent_path() / ("worker-" + root.folder.filename().string());

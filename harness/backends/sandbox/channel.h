@@ -1,4 +1,4 @@
-// The memory that qconform shares with one worker, and the same channel over a disk: requests, answers, and wake-ups.
+// Cases and outcomes as bytes, and the channels on which they go to a worker and back: shared memory, or a disk.
 #pragma once
 
 #include <atomic>
@@ -42,6 +42,8 @@ void encode(const Hello& hello, std::span<std::byte> memory);
 [[nodiscard]] bool decode_case(std::span<const std::byte> memory, Case& test_case);
 [[nodiscard]] std::optional<Outcome> decode_outcome(std::span<const std::byte> memory);
 [[nodiscard]] std::optional<Hello> decode_hello(std::span<const std::byte> memory);
+
+// The memory that qconform shares with one worker: requests, answers, and wake-ups.
 
 /// CaseChannel's kUsualSlotBytes, or kEmulatedSlotBytes where this processor says that it is an emulator's: x86-64's
 /// do.

@@ -21,8 +21,7 @@ namespace qconform {
 // How the floating-point unit rounds and flushes.
 
 /// The control bits of MXCSR, with the control word of x87 above them, or of FPCR, of this thread, without the flags
-/// that calculations raise; 0 on
-/// other processors.
+/// that calculations raise; 0 on other processors.
 [[nodiscard]] std::uint64_t float_mode();
 void set_float_mode(std::uint64_t mode);
 

@@ -69,6 +69,8 @@ class KeptOutput final : public OutputSink {
   return output.take();
 }
 
+// The runs themselves.
+
 /// Reports use this name for the memory of OutputSink::scratch.
 inline constexpr const char* kScratchName = "the scratch memory";
 

@@ -1,4 +1,4 @@
-// The node that is run between two runs of a case.
+// Guard bytes, and the nodes that are run between two runs of a case.
 
 #include "harness/backends/sandbox/guarded_run.h"
 

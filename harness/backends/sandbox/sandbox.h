@@ -1,4 +1,4 @@
-// Opens backends in worker processes, where a crash harms nothing else.
+// Opens backends in worker processes, where a crash harms nothing else, and tells where a crash was.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +48,8 @@ inline constexpr std::int64_t kLogShown = 4096;
 
 /// The end of a log file, which is emptied; nothing costs little.
 [[nodiscard]] std::string take_log(int log);
+
+// Backends in worker processes, and their limits.
 
 struct SandboxLimits {
   enum class Guard : std::uint8_t {

@@ -62,10 +62,10 @@ struct MemoryInUse {
   std::int64_t resident = 0;
 };
 
-/// One process with its channel and its log; killed with it.
 /// An opening may take so many times as long as a case.
 inline constexpr double kOpenTimes = 12;
 
+/// One process with its channel and its log; killed with it.
 class WorkerHost final : public WorkerLink {
  public:
   // Each throws MachineFailure where the system has no more processes, files or memory.
@@ -103,7 +103,7 @@ class WorkerHost final : public WorkerLink {
   std::uint32_t sent_ = 0;
   std::uint32_t received_ = 0;
   MemoryInUse at_rest_;
-  Clock::time_point next_look_;  ///< at its memory
+  Clock::time_point next_look_;  ///< when its memory is looked at next
 };
 
 // A worker in an emulated machine, seen from qconform and from the machine.

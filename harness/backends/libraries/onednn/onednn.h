@@ -55,7 +55,7 @@ struct PrimitiveQuantization {
   std::unordered_map<int, dnnl::memory> arguments;  ///< the bias of a convolution among them
 };
 
-/// Or what the interface has no form for. Throws dnnl::error for what the library refuses.
+/// A primitive's attributes, or what the interface has no form for. Throws dnnl::error for what the library refuses.
 using Quantized = tl::expected<PrimitiveQuantization, std::string>;
 [[nodiscard]] Quantized quantization_of(const PlacedConvolution& node, const dnnl::engine& engine);
 /// The tensor has the dimensions outer, channels and inner of the layout.

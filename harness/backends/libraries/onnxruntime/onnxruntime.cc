@@ -1,4 +1,4 @@
-// ONNX Runtime as a backend: one node at a time.
+// ONNX Runtime as a backend, one node at a time, and as what computes whole models.
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -324,10 +324,6 @@ backend::Library onnxruntime() {
 // Whole models in ONNX Runtime.
 
 namespace {
-
-using ort::failure;
-using ort::Owned;
-using ort::Runtime;
 
 // The option that says where a model given as bytes finds its external data; older releases do not know the key.
 constexpr const char* kExternalFolder = "session.model_external_initializers_file_folder_path";

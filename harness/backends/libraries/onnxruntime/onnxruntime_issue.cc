@@ -18,7 +18,7 @@ constexpr std::string_view kOrtProgram = R"(// A node in ONNX Runtime's C++ inte
 #include <vector>
 
 {model}
-// What the node is fed.
+// The tensors that the node is fed.
 {arrays}
 {check}
 int run() {{

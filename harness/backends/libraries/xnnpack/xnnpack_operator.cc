@@ -32,13 +32,10 @@ std::array<reference::SpatialAxis, 2> axes_of(const reference::ConvolutionGeomet
   return {one, geometry.axes.front()};
 }
 
-}  // namespace qconform::libraries::xnn
+#if !QCONFORM_XNNPACK_RESHAPES
 
 // XNNPACK up to 2023: an operator is set up in one call, and each conversion has functions of its own.
 
-#if !QCONFORM_XNNPACK_RESHAPES
-
-namespace qconform::libraries::xnn {
 namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
@@ -109,16 +106,11 @@ std::unique_ptr<LibraryOperator> conversion(const Conversion& what) {
   return std::make_unique<ConversionOperator>(what);
 }
 
-}  // namespace qconform::libraries::xnn
-
-#endif
+#else
 
 // XNNPACK since 2023: an operator is created, reshaped and set up, with a workspace from outside; one operator converts
 // between all types.
 
-#if QCONFORM_XNNPACK_RESHAPES
-
-namespace qconform::libraries::xnn {
 namespace {
 
 class ConvolutionOperator final : public ConvolutionBase {
@@ -199,6 +191,6 @@ std::unique_ptr<LibraryOperator> conversion(const Conversion& what) {
   return std::make_unique<ConversionOperator>(what);
 }
 
-}  // namespace qconform::libraries::xnn
-
 #endif
+
+}  // namespace qconform::libraries::xnn

@@ -1,4 +1,4 @@
-// XNNPACK's operators, of either form that its interface has had: each form has a file, which is empty for the other.
+// XNNPACK's operators, in either form that its interface has had: the header of the library decides which is built.
 #pragma once
 
 #include <xnnpack.h>

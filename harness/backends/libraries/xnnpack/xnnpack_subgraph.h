@@ -33,6 +33,8 @@ struct QuantizedUnit {
 /// QuantizeLinear, which is the only output. Pointers lead into `graph`. Or why it is none.
 [[nodiscard]] tl::expected<QuantizedUnit, std::string> quantized_unit(const Case& test_case, const GraphProgram& graph);
 
+// The backend.
+
 /// The library is initialized.
 [[nodiscard]] std::unique_ptr<Backend> subgraph_backend(BackendInfo info);
 
