@@ -157,8 +157,6 @@ namespace {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kGrowth = std::size_t{1} << 20;
 
 }  // namespace
@@ -226,8 +224,6 @@ WorkerChannel::~WorkerChannel() {
 }
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Runs shorter than this are timed several at once: reading the clock takes tens of nanoseconds.
 constexpr double kShortestSample = 20e-6;

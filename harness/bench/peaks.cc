@@ -17,7 +17,6 @@
 #include "reference/kernels/micro_kernels.h"
 
 #if defined(__x86_64__)
-#include "reference/kernels/kernels.h"
 #include "reference/kernels/peak_loop.h"
 #endif
 

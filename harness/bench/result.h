@@ -46,6 +46,8 @@ struct PairedRounds {
 [[nodiscard]] SpeedInterval change_of_speed(std::span<const PairedRounds> before, std::span<const PairedRounds> now,
                                             double outside, Rng& rng);
 
+// The result, from one timing to all layers.
+
 /// The measured peak of the processor with one instruction.
 struct Peak {
   std::string instruction;  ///< "vpdpbusd zmm"

@@ -128,13 +128,7 @@ class Sample {
   std::vector<Entry> entries_;
 };
 
-}  // namespace qconform::campaign
-
-namespace qconform {
-class Archive;
-}
-
-namespace qconform::campaign {
+// The aggregate.
 
 /// Describes which corner cases were reached, in a tenth of the room that a report takes for them.
 void describe_compactly(Archive& archive, const char* key, CornerCaseCoverage& coverage);
@@ -282,7 +276,7 @@ void describe(const Spans<Value>& spans, CampaignResult& result) {
 
 // Counts as CBOR, for the journal (journal.h) and between processes.
 
-// Describe the parts of an aggregate; harness/forms/archive/report_archive.h describes those of a report.
+// These describe the parts of an aggregate; harness/forms/archive/report_archive.h describes those of a report.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByKey& failures, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByOperator& passing, const FieldRule& rule);

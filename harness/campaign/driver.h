@@ -1,4 +1,4 @@
-// Runs a campaign: hands out blocks to jobs, keeps the journal, and writes findings while it runs.
+// Runs a campaign: hands out blocks to jobs, keeps the journal, tells the progress, and writes findings while it runs.
 #pragma once
 
 #include <algorithm>
@@ -143,6 +143,8 @@ class RunLog {
 [[nodiscard]] std::uint64_t kinds_of(const CampaignAggregate& sum);
 /// Adds the keys of those failures to `seen`; returns whether there were new ones.
 [[nodiscard]] bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen);
+
+// The campaign as a whole.
 
 struct DriverOptions {
   std::filesystem::path folder;

@@ -1,5 +1,6 @@
-// The journal of a campaign: records behind each other in one file, each with its length and checksum, made
-// durable before the next block counts as done.
+// The journal of a campaign: records behind each other in one file, each with its length and checksum, made durable
+// before the next block counts as done; the state of the campaign that they come to; and how journals are merged.
+//
 // In front of each payload, CBOR, stands a RecordHead (journal.cc). A span inside another counts once.
 #pragma once
 

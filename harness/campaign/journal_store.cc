@@ -217,8 +217,6 @@ CampaignResult JournalStore::result() const {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // Place of a span's record: the journal that holds it, and the position there.
 struct RecordPlace {
   std::size_t journal = 0;

@@ -1,4 +1,5 @@
-// Writes and prints the report of commands that judge suites, and the cases that a command exports.
+// Everything that commands leave behind: the report of a run or a campaign in its forms, a part of that report about
+// rewritten graphs, and the cases that a command exports; and what ends a run early, with its report.
 #pragma once
 
 #include <signal.h>
@@ -69,7 +70,7 @@ struct WrittenReport {
 [[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms,
                                   Report& report);
 
-// The commands of `qconform report`: report.cc has all but `merge` and `matrix`.
+// The commands of `qconform report`: run.cc has `matrix`, report.cc the others.
 
 void add_report_summary(CLI::App& app, Action& action);
 void add_report_html(CLI::App& app, Action& action);

@@ -218,7 +218,6 @@ Result<GuidedResult> drive(const GuidedOptions& options) {
 
 namespace {
 
-namespace fs = std::filesystem;
 using campaign::CampaignAggregate;
 
 // libFuzzer reports slow units as well, which are not failures.

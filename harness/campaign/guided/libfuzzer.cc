@@ -188,8 +188,6 @@ JobLine last_job_line(std::string_view log) {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kOption = "--fuzz-target";
 constexpr const char* kVariable = "QCONFORM_FUZZ_TARGET";
 constexpr const char* kName = "fuzz_differential";
@@ -270,8 +268,6 @@ Result<Finished> run_command(const std::string& command, double seconds) {
   finished.status = child->status();
   return finished;
 }
-
-namespace fs = std::filesystem;
 
 class KeptInputs::FileSuite final : public Suite {
  public:

@@ -1,4 +1,5 @@
-// Runs the fuzz target that guides a campaign: fuzz/differential.cc, built with libFuzzer.
+// Finds and runs the fuzz target that guides a campaign, fuzz/differential.cc built with libFuzzer; reads the inputs
+// that it keeps; and tells whose fault it was that an input ended it.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct Finished {
 /// Runs it in a shell, for so many seconds at most. Errors: it cannot be started.
 [[nodiscard]] Result<Finished> run_command(const std::string& command, double seconds);
 
-// Runs libFuzzer on a fuzz target, with its forked processes and the folders that they share.
+// libFuzzer on the target, with its forked processes and the folders that they share.
 
 struct EdgeCoverage {
   std::uint64_t edges = 0;
@@ -120,7 +121,7 @@ class LibFuzzer {
   Counters counted_;  ///< counts of the processes that have ended
 };
 
-// Reads the inputs that an engine keeps in folders as cases, each once, and what it leaves when it ends.
+// Inputs that an engine keeps in folders, as cases, each once.
 
 class KeptInputs {
  public:
@@ -156,7 +157,7 @@ class KeptInputs {
 /// judged at once (harness/model/mutate).
 [[nodiscard]] Result<Case> case_of_input(std::string_view bytes);
 
-// Decides whose fault it was that an input ended a process of the fuzz target.
+// Inputs that ended a process of the fuzz target, and whose fault it was.
 
 /// A backend that ends the fuzz target, with the sanitizers' word for it.
 struct TargetEnding {

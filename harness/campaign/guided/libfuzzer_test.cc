@@ -1,4 +1,4 @@
-// Files of an engine as cases.
+// Lines that libFuzzer prints, and the files that it leaves.
 
 #include "harness/campaign/guided/libfuzzer.h"
 
@@ -12,7 +12,7 @@
 namespace qconform::guided {
 namespace {
 
-// Reading libFuzzer's logs, and those of processes that sanitizers ended.
+// Logs of libFuzzer, and of processes that sanitizers ended.
 
 TEST(ForkLine, HasRunsAndCoverage) {
   const auto line =
