@@ -1,4 +1,4 @@
-// An element map shows what the judge says, wherever it is cut.
+// Results of single cases are kept up to a bound; an element map shows what the judge says, wherever it is cut.
 
 #include "harness/engine/findings.h"
 
@@ -101,8 +101,6 @@ TEST(CaseTable, CountsPassingCasesThatItDrops) {
   EXPECT_EQ(results.cases, 2U);
   EXPECT_EQ(ids(table.take()).size(), 0U) << "it begins again";
 }
-
-using ::testing::ElementsAre;
 
 std::unique_ptr<Backend> planted(const char* name) {
   return backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name);

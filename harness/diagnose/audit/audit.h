@@ -167,7 +167,7 @@ struct MutantEntry {
            .presence = Presence::omitted);
 };
 
-/// The audit of one suite.
+/// The audit of one suite, as JSON states it.
 struct AuditEntry {
   QC_DESCRIBED(.name = "audit", .doc = "One suite.");
   QC_FIELD(std::string, suite, {}, "suite");

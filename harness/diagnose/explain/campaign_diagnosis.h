@@ -1,5 +1,5 @@
-// Diagnoses the failures of a campaign at bounded expense: few are explained, the others are held against
-// the causes found, and what has none is taken apart.
+// Diagnoses the failures of a campaign at bounded expense: few are explained, the others are held against the causes
+// found, and those without one are taken apart.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct RelatedFailures {
   [[nodiscard]] bool are_all_kept() const { return kept.size() == examined; }
 };
 
-/// Failures with one cause, or those without any. What is told as one finding.
+/// Failures with one cause, or those without any: they are told as one finding.
 struct FailureGroup {
   std::string signature;
   Status status = Status::unexplained;
@@ -154,6 +154,8 @@ class Causes {
   std::uint64_t claim_work_ = 0;
   int searches_ = 0;
 };
+
+// The failures of all backends on all operators.
 
 class CampaignDiagnosis final : public Diagnoser {
  public:

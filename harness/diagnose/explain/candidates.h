@@ -88,8 +88,7 @@ class CandidateTest {
 /// Every two of them that combine.
 [[nodiscard]] std::vector<DefectSet> pair_candidates(std::span<const Defect* const> defects);
 
-// Finds sets of defects: the nearest one where none reproduces everything, and the one that most failures have in
-// common.
+// The nearest set, where none reproduces everything, and the work that finding it may take.
 
 /// Bounds an explanation: its counted work, so that the answer does not depend on how busy the machine is, and the time
 /// that the backend takes, which nobody can count.

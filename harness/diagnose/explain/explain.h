@@ -1,5 +1,5 @@
-// Why a backend is wrong on a case: the smallest set of defect models that reproduces its output there
-// and on further cases, made to tell the remaining sets apart.
+// Why a backend is wrong on a case: the smallest set of defect models that reproduces its output there and on further
+// cases, made to tell the remaining sets apart.
 //
 // docs/explain.md describes the method and what is claimed.
 #pragma once
@@ -19,8 +19,7 @@
 
 namespace qconform::diagnose {
 
-// The answer of explain(): the places in which a backend is wrong, which defects it has, how sure that is, and when
-// they show.
+// Places in which outputs are wrong, and how far they are off.
 
 /// The narrowest of a list of regions of the output that holds every wrong element.
 struct Pattern {
@@ -134,6 +133,8 @@ struct Explanation {
 
 /// Fills in what stands behind the candidates, from all that was observed; everything but the region.
 void describe(Explanation& explanation, const Evidence& evidence, const CandidateTest& test);
+
+// The question.
 
 struct ExplainOptions {
   std::uint64_t seed = 1;

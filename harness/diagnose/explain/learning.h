@@ -81,6 +81,8 @@ class Enumeration {
   std::size_t complete_ = kLargest;
 };
 
+// Expressions that reproduce the evidence.
+
 struct Learning {
   /// Models (defect_files.h) that reproduce every byte of every observation, three failing ones or more, and of cases
   /// that were generated when they were known; the smallest expression first. Several where no generated case tells

@@ -19,6 +19,8 @@
 
 namespace qconform::diagnose {
 
+// The answers, from one candidate to all experiments.
+
 /// The first case that a candidate predicted wrongly.
 struct Refutation {
   Case test_case;

@@ -1,7 +1,7 @@
 // From a failing case to the smallest one found that fails in the same way.
 //
-// Deterministic: the same case, backend and limits give the same result, unless the time limit cuts
-// the search short. Ends because every step makes measure() smaller.
+// Deterministic: the same case, backend and limits give the same result, unless the time limit cuts the search short.
+// Ends because every step makes measure() smaller.
 #pragma once
 
 #include <array>
@@ -22,10 +22,14 @@
 #include "harness/model/reductions/reductions.h"
 #include "harness/report/report.h"
 
+namespace qconform {
+class Diagnoser;
+class Waivers;
+}  // namespace qconform
+
 namespace qconform::shrink {
 
-// The properties that a shrunk case must share with the original case to count as the same failure, and the measure
-// that shrinking makes smaller.
+// The properties that a shrunk case must share with the original case to count as the same failure.
 
 /// The semantics of a case, as far as shrinking must keep them.
 struct Requirement {
@@ -75,15 +79,7 @@ struct Measure {
 
 [[nodiscard]] Measure measure(const Case& test_case, const std::optional<std::int64_t>& output_elements);
 
-}  // namespace qconform::shrink
-
-namespace qconform {
-class Diagnoser;
-class Waivers;
-struct Expected;
-}  // namespace qconform
-
-namespace qconform::shrink {
+// Shrinking: of one case, and of the findings of a report.
 
 /// Runs one case on the backend that fails: in this process, in a worker, wherever.
 using Runner = std::function<Outcome(const Case&)>;

@@ -1,4 +1,4 @@
-// Reductions of shapes: indices of the extents, dimensions, optional inputs.
+// Reductions of shapes (indices of the extents, dimensions, optional inputs) and of values.
 #include <algorithm>
 #include <array>
 
@@ -211,7 +211,7 @@ void smaller_integers(Subject& subject) {
   for (std::size_t node = 0; node < subject.current().nodes.size(); ++node) smaller_integers_of(subject, node);
 }
 
-// Reductions of values: x, weights, biases.
+// Values: x, weights, biases.
 
 namespace {
 
