@@ -67,6 +67,8 @@ inline constexpr std::int64_t kMaxGraphElements = std::int64_t{1} << 25;
 /// Shows a tensor of such a graph, with its data where it has few elements.
 [[nodiscard]] CaseGraph::Value shown_value(const std::string& name, const Tensor& tensor);
 
+// A graph written down node by node.
+
 class GraphBuilder {
  public:
   /// Nodes of ONNX's own domain have this opset version.
@@ -108,8 +110,7 @@ class GraphBuilder {
   std::size_t next_ = 0;
 };
 
-// A graph that is lowered and evaluated while a GraphBuilder writes it down: what stays is lowered once.
-
+/// Lowers and evaluates a graph while a GraphBuilder writes it down: what stays is lowered once.
 class GrowingGraph {
  public:
   GrowingGraph();

@@ -1,4 +1,4 @@
-// AveragePool, MaxPool and the global pools.
+// Conv, ConvTranspose, AveragePool, MaxPool and the global pools.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -259,10 +259,9 @@ std::span<const NodeOperator> convolution_nodes() {
   return kConvolutionNodes;
 }
 
-namespace {
+// Pools.
 
-using namespace reference::graph;
-using reference::SpatialAxis;
+namespace {
 
 // The window that ceil_mode adds to those that lie within the padded input.
 bool add_last_window(const NodeLowering& node, SpatialAxis& axis) {
@@ -402,8 +401,6 @@ bool lower_global_maximum(const NodeLowering& node) {
   auto axes = whole_window(node);
   return axes && emit_maximum(node, std::move(*axes));
 }
-
-using namespace node_types;
 
 constexpr AttributeSignature kAverage[] = {
     {"auto_pad", kStringAttribute},   {"ceil_mode", kIntAttribute}, {"count_include_pad", kIntAttribute},

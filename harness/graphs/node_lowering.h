@@ -1,5 +1,5 @@
-// A NodeLowering has all that lowering one node of a graph needs: its operands and attributes, and the program that it
-// adds steps to.
+// How the nodes of a graph become steps of a program: the program in the making, one node with its operands and
+// attributes, and the operators with the functions that lower them.
 #pragma once
 
 #include <cstddef>
@@ -194,7 +194,7 @@ class NodeLowering {
   std::size_t index_;
 };
 
-// Index lists in row-major order of an output.
+// Index lists in row-major order of an output, and the taps of products.
 
 /// How far apart neighbours along each axis lie.
 [[nodiscard]] std::vector<std::int64_t> strides_of(const Shape& shape);
@@ -211,6 +211,14 @@ class NodeLowering {
 [[nodiscard]] std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);
 /// begin, begin + step, ...
 [[nodiscard]] std::vector<std::int64_t> counted(std::int64_t count, std::int64_t begin = 0, std::int64_t step = 1);
+
+/// The product a . b, as MatMul has it.
+struct MatrixProduct {
+  reference::graph::MatrixTaps taps;
+  Shape shape;
+};
+/// Returns the product of operands of these shapes; nothing, with a remark, where they do not fit or are too large.
+[[nodiscard]] std::optional<MatrixProduct> matrix_product(const NodeLowering& node, Shape a, Shape b);
 
 // The operators that graphs may have: each version with what ONNX lets it take, and how it is lowered.
 
@@ -238,7 +246,7 @@ struct NodeOperator {
   bool is_quantized = false;     ///< a case of one such node is a test of quantized arithmetic
 };
 
-// In ascending order of versions within a name.
+// Each list is in ascending order of versions within a name.
 [[nodiscard]] std::span<const NodeOperator> convolution_nodes();
 [[nodiscard]] std::span<const NodeOperator> product_nodes();
 [[nodiscard]] std::span<const NodeOperator> pool_nodes();
@@ -252,14 +260,6 @@ struct NodeOperator {
 
 /// Returns the operators of all the lists above.
 [[nodiscard]] std::span<const std::span<const NodeOperator>> all_node_operators();
-/// The product a . b, as MatMul has it.
-struct MatrixProduct {
-  reference::graph::MatrixTaps taps;
-  Shape shape;
-};
-/// Returns the product of operands of these shapes; nothing, with a remark, where they do not fit or are too large.
-[[nodiscard]] std::optional<MatrixProduct> matrix_product(const NodeLowering& node, Shape a, Shape b);
-
 /// Returns the version of an operator that is in force; null where there is none.
 [[nodiscard]] const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version,
                                                      std::string_view domain = {});

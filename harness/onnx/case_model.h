@@ -1,7 +1,4 @@
 // A case to and from ONNX: its nodes, its metadata, one model, and a folder of backend tests.
-//
-// A Case as one ONNX model: its nodes, with its tensors as initializers (docs/formats.md). An initializer that is also
-// an input of the graph is what is fed to it. Lossless for every case within limits.h, wrong ones too.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +16,15 @@
 #include "harness/onnx/protobuf.h"
 
 namespace onnx {
-
-// Nodes of an ONNX graph to and from the parts of a Case.
-
 class AttributeProto;
 class GraphProto;
 class ModelProto;
 class NodeProto;
-
 }  // namespace onnx
 
 namespace qconform {
+
+// Nodes of an ONNX graph to and from the parts of a case.
 
 /// The value that a node's input name stands for; an error where there is none.
 using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
@@ -66,16 +61,8 @@ using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
 [[nodiscard]] std::optional<std::vector<std::int64_t>> ints_attribute(const onnx::NodeProto& node,
                                                                       std::string_view name);
 
-}  // namespace qconform
-
-// The facts that a Case states about itself beside its node, kept in a model's metadata_props under keys "qconform.*"
+// The facts that a case states about itself beside its node, kept in a model's metadata_props under keys "qconform.*"
 // (docs/formats.md).
-
-namespace onnx {
-class ModelProto;
-}  // namespace onnx
-
-namespace qconform {
 
 /// The origin of the output that a model or folder holds.
 enum class OutputOrigin : std::uint8_t {
@@ -91,14 +78,8 @@ void write_metadata(const Case& test_case, OutputOrigin origin, onnx::ModelProto
 /// leaves the case as it is.
 [[nodiscard]] Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_case);
 
-}  // namespace qconform
-
-namespace onnx {
-class GraphProto;
-class ModelProto;
-}  // namespace onnx
-
-namespace qconform {
+// A case as one model: its nodes, with its tensors as initializers (docs/formats.md). An initializer that is also an
+// input of the graph is what is fed to it. Lossless for every case within limits.h, wrong ones too.
 
 /// Type and shape that the graph states for its output. Some runtimes load a model only with it.
 struct OutputType {
@@ -173,8 +154,8 @@ void write_defect_outputs(const Case& test_case, onnx::GraphProto& graph);
 /// The IR version of the ONNX release that brought this opset, at least 8.
 [[nodiscard]] std::int64_t ir_version_for(std::int64_t opset_version);
 
-// A Case as a folder of ONNX's backend tests: model.onnx with graph inputs, test_data_set_0/input_0.pb,
-// ..., output_0.pb (docs/formats.md). Lossless for every case within limits.h.
+// A case as a folder of ONNX's backend tests: model.onnx with graph inputs, test_data_set_0/input_0.pb, ...,
+// output_0.pb (docs/formats.md). Lossless for every case within limits.h.
 
 /// Writes or overwrites the case below `folder`, which is created. output_0.pb and so on hold the recorded outputs; a
 /// case without gets `computed_outputs` if they are given, one for each, marked so that reading the folder back gives
@@ -183,8 +164,8 @@ void write_defect_outputs(const Case& test_case, onnx::GraphProto& graph);
                                              std::span<const Tensor> computed_outputs = {},
                                              const OutputTypes& outputs = {});
 
-/// One case for each data set, in the order of their numbers. Cases of
-/// other producers are named after the folder, with "/1", "/2" for further data sets.
+/// One case for each data set, in the order of their numbers. Cases of other producers are named after the folder, with
+/// "/1", "/2" for further data sets.
 [[nodiscard]] Result<std::vector<Case>> read_case_folder(const std::filesystem::path& folder);
 
 /// The folders test_data_set_0, test_data_set_1, ... in numerical order.

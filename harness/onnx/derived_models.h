@@ -1,4 +1,5 @@
-// Models made of a model that compute what it computes: several small ones, and one in QDQ form.
+// Models made of a model that compute what it computes: several small ones, and one in QDQ form; and a model as a graph
+// for a reader.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +17,15 @@
 #include "harness/onnx/protobuf.h"
 
 namespace onnx {
-
 class ModelProto;
 class NodeProto;
 class TensorProto;
 class ValueInfoProto;
-
 }  // namespace onnx
 
 namespace qconform {
 
+/// A model cut into small ones, which run one after the other.
 class ModelParts {
  public:
   /// Parts of at most `nodes` nodes; one alone where values of the model are no tensors. `wanted`: the values of the
@@ -68,16 +68,8 @@ class ModelParts {
 /// the model does not state.
 [[nodiscard]] Result<CaseGraph> graph_of_model(std::string_view model);
 
-}  // namespace qconform
-
 // Quantized models in QDQ form: float operators between DequantizeLinear and QuantizeLinear in the place of quantized
 // operators.
-
-namespace onnx {
-class ModelProto;
-}  // namespace onnx
-
-namespace qconform {
 
 /// How many nodes were rewritten, by operator; of those that were not, the name has "left: " before it.
 using RewrittenCounts = std::map<std::string, std::uint64_t>;

@@ -1,7 +1,5 @@
-// What is known of the values of a model: stated facts, constants that follow, and shapes.
-//
-// Known facts about the values of a graph and of the graphs nested in its nodes, and the check that a graph computes
-// each value once and without cycles.
+// Facts about the values of a model, in its graph and the graphs nested in its nodes: stated ones, constants that
+// follow, and shapes; and the check that a graph computes each value once and without cycles.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +17,11 @@
 #include "harness/onnx/protobuf.h"
 
 namespace onnx {
-
 class GraphProto;
 class ModelProto;
 class NodeProto;
 class TensorProto;
 class ValueInfoProto;
-
 }  // namespace onnx
 
 namespace qconform {
@@ -135,16 +131,6 @@ inline constexpr std::int64_t kReadBytes = std::int64_t{1} << 30;
 /// Error: an initializer that is needed for it and cannot be read.
 [[nodiscard]] Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external);
 
-}  // namespace qconform
-
-namespace onnx {
-
-class NodeProto;
-
-}  // namespace onnx
-
-namespace qconform {
-
 /// Whether value_of_node() knows the node's operator.
 [[nodiscard]] bool moves_data(const onnx::NodeProto& node);
 
@@ -163,15 +149,7 @@ namespace qconform {
 /// NaN and what does not fit, from a float to an integer.
 [[nodiscard]] std::optional<Tensor> cast(const Tensor& tensor, ElementType type, bool saturate);
 
-}  // namespace qconform
-
 // ONNX's shape inference on models that are not trusted.
-
-namespace onnx {
-class ModelProto;
-}  // namespace onnx
-
-namespace qconform {
 
 enum class InferenceErrors : std::uint8_t {
   pass_over,  ///< the library leaves out nodes that it cannot infer
@@ -185,15 +163,7 @@ enum class InferenceErrors : std::uint8_t {
 [[nodiscard]] Result<void> infer_shapes_isolated(onnx::ModelProto& model,
                                                  InferenceErrors errors = InferenceErrors::pass_over);
 
-}  // namespace qconform
-
 // Shapes of every value of a model, as far as they can be found.
-
-namespace onnx {
-class ModelProto;
-}  // namespace onnx
-
-namespace qconform {
 
 /// Fills `scope`, made from model.graph(), from ONNX's shape inference and from our own rules
 /// (shape_propagation.cc) in turn, until neither finds anything new. Inference that fails is left out:
@@ -204,17 +174,11 @@ namespace qconform {
 /// there is one.
 void propagate_shapes(const onnx::ModelProto& model, GraphScope& scope);
 
-}  // namespace qconform
+// qconform's own rules for shapes.
 
-namespace onnx {
-class NodeProto;
-}  // namespace onnx
-
-namespace qconform {
-
-/// For operators that ONNX's shape inference does not know: quantized ones of the domain com.microsoft, and those whose
-/// inference in the installed library stops short. What follows for the node's first output from what is known of its
-/// inputs; empty facts for other operators, and where too little is known or the node is wrong.
+/// The facts about the node's first output that follow from those about its inputs, for operators that ONNX's shape
+/// inference does not know: quantized ones of the domain com.microsoft, and those whose inference in the installed
+/// library stops short. Empty for other operators, and where too little is known or the node is wrong.
 [[nodiscard]] ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope);
 
 /// The extent of a convolution's window in spatial dimension `axis`: (kernel - 1) * dilation + 1;

@@ -1,4 +1,4 @@
-// Protobuf messages and external data of ONNX from files and bytes that may be damaged or hostile.
+// Protobuf messages, and ONNX's tensors with their external data, from files and bytes that may be damaged or hostile.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,12 @@
 #include "harness/base/text.h"
 #include "harness/core/tensor.h"
 
+namespace onnx {
+class GraphProto;
+class TensorProto;
+class ValueInfoProto;
+}  // namespace onnx
+
 namespace google::protobuf {
 
 class MessageLite;
@@ -26,24 +32,13 @@ namespace qconform {
 /// empty text is no message, although protobuf would take it for one with no fields set.
 [[nodiscard]] Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite& message);
 
-/// Both in one; the error names the file. Refused too: a file that takes more than limits::kModelMemory to parse.
+/// Reads and parses a file; the error names it. Refused too: a file that takes more than limits::kModelMemory to parse.
 [[nodiscard]] Result<void> read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message);
 
 /// The message's bytes, the same for the same message. Fails above limits::kOnnxFileBytes.
 [[nodiscard]] Result<std::string> message_bytes(const google::protobuf::MessageLite& message);
 
-}  // namespace qconform
-
-namespace onnx {
-
 // Tensor values that a model keeps in files of their own.
-
-class GraphProto;
-class TensorProto;
-
-}  // namespace onnx
-
-namespace qconform {
 
 /// Reads the `expected` bytes that `proto` (data_location EXTERNAL) keeps in a file below
 /// `base_folder`, the model's folder; an empty path stands for the current folder. Refused: absolute locations, "..",
@@ -58,17 +53,8 @@ namespace qconform {
 [[nodiscard]] Result<void> check_external_data_is_fetched(const onnx::GraphProto& graph,
                                                           const std::filesystem::path& base_folder);
 
-}  // namespace qconform
-
 // ONNX's TensorProto to and from Tensor, for every type that a Tensor holds. Types go by number, so
 // that an ONNX library older than a type does not prevent reading it.
-
-namespace onnx {
-class TensorProto;
-class ValueInfoProto;
-}  // namespace onnx
-
-namespace qconform {
 
 /// The folder in which tensors may keep their values outside the model; nullopt: nowhere.
 using ExternalFolder = std::optional<std::filesystem::path>;

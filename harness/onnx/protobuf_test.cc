@@ -1,4 +1,5 @@
-// Damaged and hostile files: a clear error each time, or a case; never a crash.
+// Tensors and their external data from ONNX files, and damaged and hostile files: a clear error each time, or a case;
+// never a crash.
 
 #include "harness/onnx/protobuf.h"
 
@@ -203,7 +204,6 @@ TEST_F(ExternalData, MustFitTheFileAndTheTensor) {
 }
 
 using ::qconform::testing::scaled;
-using ::qconform::testing::TemporaryFolder;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::Each;

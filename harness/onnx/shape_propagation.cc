@@ -3,24 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string>
 #include <string_view>
 
+#include "harness/base/process.h"
 #include "harness/core/limits.h"
 #include "harness/model/family.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/node_inputs.h"
+#include "harness/onnx/protobuf.h"
 #include "reference/convolution/geometry.h"
 
 // A macro of <sys/mman.h>, which a source may include that is compiled together with this one.
-
 #undef MAP_TYPE
 #include <onnx/shape_inference/implementation.h>
-
-#include <string>
-
-#include "harness/base/process.h"
-#include "harness/onnx/protobuf.h"
 
 namespace qconform {
 

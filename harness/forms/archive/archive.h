@@ -1,6 +1,5 @@
-// Archives: the walk over described values; JSON documents, CBOR and JSON Schema by it.
-//
-// An archive walks over described values (fields.h): it writes or reads them, invents them, or states their schema.
+// An archive walks over described values (fields.h): it writes or reads them as JSON documents or CBOR, invents them,
+// or states their JSON Schema.
 //
 // describe(archive, value, rule) tells an archive what there is, once for all archives: the archive's virtual functions
 // take values by reference, and those that fill values change them.
@@ -169,7 +168,7 @@ void describe_members(Archive& archive, T& value) {
   describing::describe_lines(archive, value, std::make_integer_sequence<int, kMostDescribedLines>{});
 }
 
-/// Those of a value that the object under way has besides its own.
+/// The members of a value that the object under way has besides its own.
 template <Described T>
 void describe_base(Archive& archive, T& value) {
   archive.begin_base(T::kSchema);
@@ -314,9 +313,7 @@ template <typename T>
   return value;
 }
 
-// The JSON Schema (2020-12) of a described value, and a report held against the schema's rules.
-
-using Json = nlohmann::ordered_json;
+// The JSON Schema (2020-12) of a described value.
 
 /// The texts by which a schema introduces itself; an empty id is left out.
 struct SchemaHead {

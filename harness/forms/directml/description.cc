@@ -80,10 +80,6 @@ static_assert(offsetof(Operator, EndPadding) == 14 * kPointer);
 static_assert(offsetof(Operator, GroupCount) == 15 * kPointer);
 static_assert(sizeof(Operator) == 16 * kPointer);
 
-}  // namespace
-
-namespace {
-
 constexpr std::string_view kFormat = "qconform-directml";
 constexpr std::int64_t kDescriptionVersion = 1;
 constexpr std::size_t kMaxSpatialDimensions = 8;

@@ -1,4 +1,5 @@
-// A description that owns what DirectML's structs point to, with the tensors' contents, and its JSON form.
+// A description that owns what DirectML's structs point to, with the tensors' contents: its rules, its JSON form, and
+// the case that it is lowered to.
 #pragma once
 
 #include <array>
@@ -90,6 +91,8 @@ inline constexpr std::array<TensorRule, kTensorCount> kTensors{{
   return static_cast<std::size_t>(role);
 }
 
+// Descriptions, and DirectML's structs over them.
+
 /// The members of DML_BUFFER_TENSOR_DESC; DimensionCount is the number of sizes.
 struct BufferTensor {
   DML_TENSOR_DATA_TYPE data_type = DML_TENSOR_DATA_TYPE_UNKNOWN;
@@ -141,6 +144,8 @@ class OperatorView {
   std::array<DML_TENSOR_DESC, kTensorCount> tensors_{};
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC desc_{};
 };
+
+// The contract.
 
 /// Checks rules X1 to X13 of docs/operators/dml_quantized_linear_convolution.md, and those of docs/numerics.md that it
 /// shares with QLinearConv. The convolution that is described, or nothing when a rule is violated: `contract` then says

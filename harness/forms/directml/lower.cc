@@ -164,8 +164,6 @@ Result<Case> lower(const Description& description) {
 namespace {
 
 using reference::Contract;
-using Operator = DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC;
-using Buffer = DML_BUFFER_TENSOR_DESC;
 
 // UINT values as the 64-bit list that the reference takes.
 std::vector<std::int64_t> wide(const UINT* values, UINT count) {

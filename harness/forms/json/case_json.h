@@ -33,6 +33,8 @@ namespace qconform {
 [[nodiscard]] std::string bit_pattern(std::uint64_t bits, int width);
 [[nodiscard]] std::optional<std::uint64_t> bits_of_pattern(std::string_view text, int width);
 
+// Texts and files of cases.
+
 /// Limits on reading beyond those on the text itself.
 struct CaseJsonLimits {
   std::int64_t tensor_bytes = limits::kJsonTensorBytes;  ///< bytes of all tensors in the text together

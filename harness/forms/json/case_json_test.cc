@@ -270,8 +270,6 @@ TEST(CaseJson, SavesAndLoadsFiles) {
 
 // Damaged and hostile files: an error or a case, at bounded cost; never a crash or an exception.
 
-using ::testing::HasSubstr;
-
 std::string sample_text() {
   Case test_case = QLinearConvBuilder()
                        .id("sample")
