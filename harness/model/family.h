@@ -1,5 +1,5 @@
-// A family of operators: everything that qconform knows of it, as one small table for each engine; then what families
-// build on, to read nodes and to judge by bits.
+// A family of operators: everything that qconform knows of it, as one small table for each engine. Families build on
+// the rest: a reader of nodes, and a judge of bits.
 //
 // Suites, mutation, shrinking, diagnosis, benchmarks and element maps go over families() and name no operator. A family
 // is a folder of harness/operators and one line in families.cc. Whatever a family leaves out (null, empty), they do
@@ -181,7 +181,6 @@ struct ArithmeticHooks {
   std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
 };
 
-/// A family of operators. Whatever it leaves out (null, empty), engines do without.
 struct Family {
   std::string_view name;  ///< "convolution"
   /// One reader, contract and answer each; the order is that of lists and reports.

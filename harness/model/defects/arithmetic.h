@@ -20,7 +20,7 @@
 
 namespace qconform::diagnose {
 
-class ModelledCase;
+// Kinds of nodes, for which an implementation may have arithmetics of their own.
 
 struct NodeKind {
   ElementType x = ElementType::uint8;

@@ -191,6 +191,8 @@ inline constexpr Stage<std::int64_t (*)(std::int64_t value, IntegerRange range)>
   return stages.get(stage::clamp)(stages.get(stage::zero_point)(converted, parameters), parameters.range) + offset;
 }
 
+// Defects, and the reference with some of them.
+
 /// Names of operators.
 using OpSet = SmallSet<std::string_view>;
 

@@ -67,6 +67,8 @@ class ModelledCase {
   std::uint64_t expense_;
 };
 
+// A backend's answer to a case, held against the right one and against those of models.
+
 /// Runs one case on the backend in question.
 using Runner = std::function<Outcome(const Case&)>;
 

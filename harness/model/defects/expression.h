@@ -138,7 +138,7 @@ class Expression {
 /// The slots in every operator that quantizes.
 [[nodiscard]] std::span<const ExpressionSlot> common_slots();
 
-// Computes the operations of expressions (expression.h). Inline: learning applies them millions of times.
+// The operations. Inline: learning applies them millions of times.
 
 [[nodiscard]] constexpr std::int64_t as_signed(std::uint64_t value) {
   return static_cast<std::int64_t>(value);

@@ -1,7 +1,4 @@
 // The draws of every generator: random numbers, features by weight, values, and scales that make ties.
-//
-// The random numbers of every generator: the same on every machine and compiler, and cheap to start
-// anew for each case, so that case i of a seed needs none of the cases before it.
 #pragma once
 
 #include <array>
@@ -17,6 +14,9 @@
 #include "harness/core/tensor.h"
 
 namespace qconform {
+
+// Random numbers: the same on every machine and compiler, and cheap to start anew for each case, so that case i of a
+// seed needs none of the cases before it.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 class Rng {

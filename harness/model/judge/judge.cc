@@ -420,10 +420,6 @@ std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outc
                         "gives the first answer again when the prepared node is run with another x");
 }
 
-}  // namespace
-
-namespace {
-
 // An answer or a refusal of a case of which qconform does not know what is right. Crashes and the like need no answer
 // to be judged.
 bool is_beyond_judgement(const Expected& expected, const Outcome& outcome) {

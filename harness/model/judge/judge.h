@@ -16,8 +16,7 @@
 
 namespace qconform {
 
-// Compares an output with the right answers, element by element, and reduces messages of refusals to what they say of
-// any case.
+// An output compared with the right answers, element by element.
 
 struct Comparison {
   std::uint64_t wrong = 0;
@@ -38,14 +37,14 @@ struct Comparison {
 [[nodiscard]] Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
                                  const Policy& policy);
 
-// Signatures of a library's messages, whatever case they are about.
+// Messages of a library, whatever case they are about.
 
 /// The message without what changes from case to case and from run to run: numbers, quoted text, addresses, paths, and
 /// the names of the case's tensors, with what a library appends to them. Operators and the other words stay, one space
 /// between them, at most 160 bytes. The same message about another case gives the same signature.
 [[nodiscard]] std::string message_signature(std::string_view message, const Case& test_case);
 
-// Decides whether a right output proves anything.
+// Whether a right output proves anything.
 
 /// Why passing on this output would prove nothing, or an empty string. `right` is the reference's answer. An output of
 /// fewer than kFewElements elements is never vacuous: somebody made the case by hand, or shrinking did, to show one
@@ -53,6 +52,8 @@ struct Comparison {
 [[nodiscard]] std::string why_vacuous(const Tensor& right, const TieCounts& ties);
 
 inline constexpr std::int64_t kFewElements = 16;
+
+// The right answer to a case, and the verdict on an outcome.
 
 /// The right answer to one case, computed once and held against every backend. The case must outlive it.
 struct Expected {

@@ -41,12 +41,11 @@ void change_scales(Rng& rng, Tensor& scales, bool odd);
 
 namespace qconform::mutation {
 
-// The steps that mutation is made of. Each changes the case in place and reports whether it found
-// something to change; whether the result is in contract is the caller's question.
+// The steps that mutation is made of. Each changes the case in place and reports whether it found something to change;
+// whether the result is in contract is the caller's question.
 
-// These apply the steps of the operator's family: Family::mutation.change, Family::mutation.solve_tie. The operator's
-// name selects the family, whatever its domain has become. False where the family has no such step.
-
+/// These apply the steps of the operator's family: Family::mutation.change, Family::mutation.solve_tie. The operator's
+/// name selects the family, whatever its domain has become. False where the family has no such step.
 bool change(Case& test_case, Rng& rng);
 bool solve_tie(Case& test_case, Rng& rng);
 
@@ -74,6 +73,8 @@ template <typename T>
 }  // namespace qconform::mutation
 
 namespace qconform {
+
+// Mutants.
 
 inline constexpr std::int64_t kLargestElements = 4096;  ///< the most elements of an input, and of the output
 inline constexpr std::int64_t kLargestWork = 1 << 16;   ///< products, or elements of an element-wise node

@@ -48,7 +48,7 @@ void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits);
 /// The attribute's integer, or `absent`.
 [[nodiscard]] std::int64_t integer_of(const Case& test_case, std::string_view name, std::int64_t absent);
 
-// Finds the inputs of a case by their roles, from the names in the signatures of the operators that read them.
+// The inputs of a case by their roles, from the names in the signatures of the operators that read them.
 
 enum class Part : std::uint8_t { data, scale, zero_point };
 
@@ -92,6 +92,8 @@ struct Extent {
 /// The indices that `keep` names within a block, in each of `blocks` blocks of `size`.
 [[nodiscard]] std::vector<std::int64_t> repeat_in_blocks(const std::vector<std::int64_t>& keep, std::int64_t size,
                                                          std::int64_t blocks);
+
+// Reductions: the steps themselves.
 
 /// The subject of a reduction: a case, and a judge of which simpler cases still show the same failure.
 class Subject {

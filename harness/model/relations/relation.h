@@ -146,6 +146,8 @@ struct Relation : Claim {
 /// Null when there is none of that id.
 [[nodiscard]] const Relation* find_relation(std::string_view id);
 
+// Claims that several families make.
+
 inline constexpr Claim kXShift{Topic::signedness, "x-shift-128",
                                "x and its zero point moved by 128 into the other 8-bit type leave y as it is.",
                                "x enters as x - zero point only: exact in integers."};
