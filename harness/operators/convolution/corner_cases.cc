@@ -259,7 +259,6 @@ void count_convolution_corner_cases(const ConvolutionView& c, CornerCaseCounts& 
 
 namespace {
 
-using reference::ConvolutionGeometry;
 using reference::IntegerRange;
 
 constexpr IntegerRange kInt16{-32768, 32767};

@@ -60,7 +60,7 @@ struct Convolution {
   Tensor w{ElementType::int8, {}, {}};  ///< [output channels, input channels of a group, kernel...]
   std::optional<ParameterValues<std::int64_t>> w_zero_point;
 
-  // Of QLinearConv alone.
+  // QLinearConv alone has these.
   ParameterValues<float> x_scale = 1;
   ParameterValues<float> w_scale = 1;
   ParameterValues<float> y_scale = 1;

@@ -1,4 +1,4 @@
-// Diagnosis calls these functions of the family of QLinearConv and ConvInteger: Family says what each of them does.
+// The diagnosis of QLinearConv and ConvInteger: the functions that Family has for it, and what they share.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ void add_bias_in_float32(Stages& stages);
 
 inline constexpr OpSet kConvolutions{"QLinearConv", "ConvInteger"};
 
-// Lists the places in a convolution at which expressions may stand (harness/model/defects/expression.h), by part.
+// The places in a convolution at which expressions may stand (harness/model/defects/expression.h), by part.
 
 [[nodiscard]] std::span<const ExpressionSlot> geometry_slots();
 [[nodiscard]] std::span<const ExpressionSlot> sum_slots();

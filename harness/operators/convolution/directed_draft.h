@@ -50,7 +50,7 @@ void solve_carry(Rng& rng, Convolution& c);
 /// Zero points of x, w and y at ends of their types, and a y_scale under which the outputs lie inside their range.
 void move_zero_points_to_ends(Rng& rng, Convolution& c);
 
-/// One of the first three, drawn.
+/// Does what one of fit_output(), solve_near_tie() and make_exact_ties() does: drawn.
 void settle_output(Rng& rng, Convolution& c);
 
 /// A convolution of one or a few outputs over at least `products` products each, nearly all of them

@@ -20,9 +20,9 @@
 #include "harness/operators/convolution/description.h"
 #include "reference/convolution/geometry.h"
 
-/// Lists the features that random convolutions may have more or less of than usual.
-
 namespace qconform::feature {
+
+// Features that random convolutions may have more or less of than usual.
 
 inline constexpr Feature qlinear_conv{0};
 inline constexpr Feature conv_integer{1};
@@ -94,9 +94,9 @@ namespace qconform {
 
 }  // namespace qconform
 
-// How failing convolutions become smaller: what Family says of it.
-
 namespace qconform::shrink {
+
+// Reductions and extents of failing convolutions.
 
 void jump_to_window(Subject& subject);       ///< one output element with what it reads
 void one_output_an_image(Subject& subject);  ///< images of one output, by 1x1 windows as far apart as an image is large
@@ -124,9 +124,9 @@ void gaps_as_taps(Subject& subject);           ///< dilations 1, the kernel's ex
 
 }  // namespace qconform::shrink
 
-// Layers of convolutions to time: one as text, and sets of them.
-
 namespace qconform::bench {
+
+// Layers of convolutions to time: one as text, and sets of them.
 
 /// Reads the sizes of a convolution layer in one line, as the layer sets and the command line have it:
 ///

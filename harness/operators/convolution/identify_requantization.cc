@@ -1,4 +1,4 @@
-// The variants of QLinearConv and ConvInteger.
+// The variants of QLinearConv and ConvInteger, and probes of QLinearConv's requantization.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -109,8 +109,6 @@ std::int64_t channel_of_wrong_element(const Case& /*test_case*/, const Tensor& p
 
 namespace {
 
-using Indices = std::vector<std::int64_t>;
-
 void cut_input(Case& test_case, std::string_view name, std::size_t axis, const Indices& keep) {
   const auto position = position_of(test_case, name);
   if (!position || test_case.input(*position) == nullptr) return;
@@ -243,9 +241,7 @@ std::vector<Extent> convolution_extents(const Case& test_case, const Indices& wr
 
 namespace {
 
-using Indices = std::vector<std::int64_t>;
 using reference::ConvolutionGeometry;
-using reference::SpatialAxis;
 
 // Holds the part of one axis that one output position reads, as an axis of its own with one output.
 struct Window {

@@ -216,10 +216,10 @@ TEST(GraphDefects, OfEveryPairTakeGraphsWithNodesThatNoOutputNeeds) {
 }  // namespace
 }  // namespace qconform::diagnose
 
-// Relations of graphs: they hold of right backends, and each finds a planted defect.
-
 namespace qconform::relations {
 namespace {
+
+// Relations of graphs: they hold of right backends, and each finds a planted defect.
 
 using ::testing::HasSubstr;
 

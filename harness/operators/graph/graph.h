@@ -36,7 +36,7 @@ namespace qconform {
 /// an inner Q more than one value, another scale is tried.
 [[nodiscard]] Case graph_case(std::uint64_t seed, std::uint64_t index);
 
-// Fusions of quantized graphs go wrong at these corner cases: the structure and the values tell that a graph gets
+// Corner cases at which fusions of quantized graphs go wrong: the structure and the values tell that a graph gets
 // there.
 
 /// How a graph's text states its quantizations, which the lowered program does not tell.
@@ -57,17 +57,15 @@ struct QuantizationsStated {
 
 }  // namespace qconform
 
-// The metamorphic relations of quantized graphs.
-
 namespace qconform::relations {
 
 [[nodiscard]] std::span<const FamilyRelation> graph_relations();
 
 }  // namespace qconform::relations
 
-// How failing graphs get smaller: nodes first, then what they read.
-
 namespace qconform::shrink {
+
+// Reductions and extents of failing graphs: nodes first, then what they read.
 
 [[nodiscard]] std::span<const Reduction> graph_reductions();
 

@@ -57,6 +57,8 @@ class UnitView {
 [[nodiscard]] Scales scales_of(const UnitView& view);
 [[nodiscard]] Path path_of(const UnitView& view);
 
+// The parameters of the models.
+
 /// A parameter of a model: how a class shapes a unit, and how it is found in a case.
 struct Column {
   sweep::Parameter parameter;

@@ -40,7 +40,6 @@ inline constexpr Feature dequantize_linear{3};
 namespace qconform::sweep {
 
 [[nodiscard]] SweptModel swept_quantize_linear();
-
 [[nodiscard]] SweptModel swept_dequantize_linear();
 
 }  // namespace qconform::sweep
@@ -51,9 +50,6 @@ namespace qconform {
 [[nodiscard]] Result<std::vector<std::int64_t>> linear_parameter_shape(const NodeInputs& inputs, std::string_view name);
 
 }  // namespace qconform
-
-// Diagnosis calls these functions of the family of QuantizeLinear and DequantizeLinear: Family says what each of them
-// does.
 
 namespace qconform::diagnose {
 
@@ -67,9 +63,9 @@ void place_by_parameter(const Lowered& lowered, std::span<Element> elements);
 
 }  // namespace qconform::diagnose
 
-// A case of an element-wise operator taken apart, for its relations.
-
 namespace qconform::relations {
+
+// A case taken apart, and its relations.
 
 /// QuantizeLinear or DequantizeLinear.
 struct Linear final : Parts {
@@ -91,8 +87,6 @@ struct Linear final : Parts {
 
 }  // namespace qconform::relations
 
-// How failing cases of element-wise operators become smaller: what Family says of it.
-
 namespace qconform::shrink {
 
 void jump_to_element(Subject& subject);  ///< one element, its parameters scalar
@@ -104,9 +98,9 @@ void jump_to_element(Subject& subject);  ///< one element, its parameters scalar
 
 }  // namespace qconform::shrink
 
-// Corner cases of QuantizeLinear and DequantizeLinear.
-
 namespace qconform {
+
+// Corner cases of QuantizeLinear and DequantizeLinear.
 
 /// `axis` is the node's attribute. x as the reference takes it.
 void count_quantize_corner_cases(const reference::QuantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,

@@ -209,8 +209,6 @@ const reference::QuantizeLinear* quantize_linear_of(const Lowered& lowered) {
 
 namespace {
 
-using enum ElementType;
-
 constexpr std::array kDequantizeInputs{
     InputSignature{"x", true, InputRole::data, uint8, "x_zero_point"},
     InputSignature{"x_scale", true, InputRole::parameter, float32, "y"},
