@@ -191,8 +191,6 @@ Case FuzzWithin::at(std::uint64_t seed, std::uint64_t index) const {
 
 namespace {
 
-using sweep::SweepContract;
-
 class DrawnWithin : public Suite {
  public:
   DrawnWithin(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)

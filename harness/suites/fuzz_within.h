@@ -18,8 +18,7 @@
 
 namespace qconform {
 
-// Draws cases that lie inside what a backend takes.
-
+/// Draws cases that lie inside what one backend takes.
 class DrawsWithin {
  public:
   /// An operator of which something is taken, and the features by which its cases come to lie there.
@@ -64,6 +63,8 @@ class DrawsWithin {
   std::vector<Drawn> drawn_;
   std::vector<std::unique_ptr<PlanRows>> rows_;
 };
+
+// Cases of campaigns, inside what each of several backends takes.
 
 /// Cases that follow each other and lie inside one contract, or are fuzz_case()'s: a turn of its directed and random
 /// blocks.

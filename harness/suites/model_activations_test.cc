@@ -213,10 +213,7 @@ TEST_F(ComputedActivations, ReportsInputsThatItCannotDraw) {
 // Data that are drawn for inputs that a model does not hold.
 
 using enum ElementType;
-using ::qconform::testing::Network;
 using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using Shape = std::vector<std::int64_t>;

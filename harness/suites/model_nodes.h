@@ -20,10 +20,8 @@
 #include "harness/onnx/protobuf.h"
 
 namespace onnx {
-
 class ModelProto;
 class NodeProto;
-
 }  // namespace onnx
 
 namespace qconform {
@@ -83,18 +81,10 @@ struct SkippedNode {
     const onnx::ModelProto& model, const onnx::NodeProto& node, const GraphScope& scope, const ExternalFolder& external,
     const NamedTensors& computed, std::int64_t max_elements, Rng& rng);
 
-}  // namespace qconform
-
 // The quantized units of a whole model in QDQ form, as cases of several nodes.
 //
 // A unit is what a runtime fuses: a QuantizeLinear, the nodes that compute what it quantizes, and the DequantizeLinear
 // nodes that these read.
-
-namespace onnx {
-class ModelProto;
-}  // namespace onnx
-
-namespace qconform {
 
 struct ModelUnit {
   std::string name;                  ///< name of the node that QuantizeLinear reads, or its operator

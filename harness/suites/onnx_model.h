@@ -1,4 +1,4 @@
-// Cases from the quantized nodes of any ONNX model: suite `model:FILE.onnx`.
+// Cases from the quantized nodes and units of any ONNX model: suite `model:FILE.onnx`.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,11 @@
 #include "harness/core/suite.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/suites/model_nodes.h"
+
+namespace onnx {
+class GraphProto;
+class ModelProto;
+}  // namespace onnx
 
 namespace qconform {
 
@@ -100,8 +105,7 @@ class OnnxModelSuite final : public Suite {
   bool at_end_ = false;
 };
 
-// The cases of a whole model, made in the process that has read it. onnx_model.h makes a suite of them, which leaves
-// that process to a hostile model.
+// The cases of a whole model, made in the process that has read it, which OnnxModelSuite leaves to a hostile model.
 
 /// A node or unit of the model, as a case or left out.
 struct ModelStep {
@@ -136,15 +140,7 @@ class ModelCases {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace qconform
-
 // Inputs of a whole model, and the values that reach its quantized nodes when it runs.
-
-namespace onnx {
-class ModelProto;
-}  // namespace onnx
-
-namespace qconform {
 
 struct ModelActivations {
   NamedTensors values;  ///< inputs that are no constants, and outputs, of the quantized nodes of the outermost graph
@@ -164,14 +160,6 @@ struct ActivationOptions {
 /// where the model takes more memory.
 [[nodiscard]] Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
                                                            const ActivationOptions& options);
-
-}  // namespace qconform
-
-namespace onnx {
-class GraphProto;
-}  // namespace onnx
-
-namespace qconform {
 
 /// A tensor for each input of the graph that has no initializer, from TensorProto files. A file whose tensor has
 /// the name of an input is for that one; the others are taken in order. Errors: too few or too many files, and

@@ -128,8 +128,6 @@ Result<std::optional<Case>> DirectMlSuite::next() {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 Result<void> collect(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   std::error_code error;
   if (fs::exists(folder / "model.onnx", error)) {

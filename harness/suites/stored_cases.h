@@ -1,4 +1,5 @@
-// Cases that lie somewhere: in JSON case files, DirectML descriptions, folders of ONNX backend tests, or a list.
+// Suites of cases that lie somewhere: in JSON case files, DirectML descriptions, folders of ONNX backend tests, or a
+// list; and those among them that are newer than qconform.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace qconform {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> case_files_at(const std::filesystem::path& path);
 
 /// The cases of case_files_at(). Files are read one at a time. What ends in ".dml.json" holds DirectML descriptions
-/// (harness/suites/stored_cases.h).
+/// (DirectMlSuite).
 ///
 /// Cases of operators that qconform does not know are left aside: skipped() counts them.
 ///
@@ -109,10 +110,9 @@ class OnnxFolderSuite final : public Suite {
 
 }  // namespace qconform
 
-// A suite of given cases.
-
 namespace qconform::testing {
 
+/// A suite of given cases.
 class ListedSuite final : public Suite {
  public:
   explicit ListedSuite(std::vector<Case> cases, std::string name = "listed")
@@ -131,9 +131,9 @@ class ListedSuite final : public Suite {
 
 }  // namespace qconform::testing
 
-// Cases of opsets that are newer than qconform.
-
 namespace qconform {
+
+// Cases of opsets that are newer than qconform.
 
 /// Counts the cases whose opset is newer than kNewestOpset. They are judged by the newest versions known, which the
 /// reader has to be told: a later opset may have changed the operator.

@@ -133,7 +133,6 @@ TEST_F(CorpusSuiteTest, NamesWhatIsMissing) {
   EXPECT_THAT(read_all(root_), ::testing::ElementsAre(::testing::HasSubstr("holds no case files")));
 }
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

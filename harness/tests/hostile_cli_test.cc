@@ -1,5 +1,6 @@
-// A plugin whose name, version, reasons and output are made to control the terminal: whatever the command and the
-// form, they are shown and not sent.
+// Hostile backends at the command line. A plugin whose name, version, reasons and output are made to control the
+// terminal: whatever the command and the form, they are shown and not sent. Workers that are confined, where the system
+// can do that.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -189,7 +190,6 @@ TEST(Errors, ShowWhatArgumentsHave) {
 // Workers in namespaces of their own, where bubblewrap can make them.
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 TEST(Confined, ALibraryReadsFilesAndWritesNone) {
   const TemporaryFolder folder;

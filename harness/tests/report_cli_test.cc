@@ -127,7 +127,6 @@ TEST_F(FormsOfReports, ThePageComparesWithABaseline) {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string kPlugins = "plugin:" QCONFORM_PLUGINS "/";
@@ -224,9 +223,6 @@ TEST(Counting, ControlCharactersOfBackendsDoNotReachTheTerminal) {
 }
 
 // Waivers on the command line: drafted, filled in, and used.
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {

@@ -52,6 +52,8 @@ class PreparedOutput final : public PreparedCase {
   Tensor output_;
 };
 
+// Cases in a row, at one of which hostile backends go wrong.
+
 /// ConvInteger on rows of 3 to 40 elements; hostile backends go wrong at the one of kHostile.
 class Rows final : public Suite {
  public:

@@ -1,4 +1,4 @@
-// Cases of interface.h.
+// Cases and suites of interface.h, and facts about the library.
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -141,12 +141,10 @@ int32_t qconform_case_input(qconform_case* handle, uint64_t number, qconform_buf
   return call(error, [&] { return give(input_of(*handle->value, number), tensor); });
 }
 
-// Suites of interface.h, and facts about the library.
+// Suites, and facts about the library.
 
 namespace qconform::python {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json facts() {
   Json profiles = Json::array();
@@ -218,8 +216,6 @@ Result<void> give_json(const Json& json, qconform_buffer* buffer) {
 
 }  // namespace
 }  // namespace qconform::python
-
-using namespace qconform::python;
 
 uint32_t qconform_python_interface(void) {
   return QCONFORM_PYTHON_INTERFACE;

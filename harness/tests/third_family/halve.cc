@@ -136,10 +136,10 @@ const Family& bare_family() {
 
 }  // namespace qconform::testing
 
-// Halve stage by stage, and how implementations of it differ.
-
 namespace qconform::diagnose {
 namespace {
+
+// Halve stage by stage, and how implementations of it differ.
 
 using enum ElementType;
 
@@ -244,12 +244,11 @@ std::vector<Experiment> halve_experiments() {
 
 }  // namespace qconform::diagnose
 
-// Cases of Halve: drawn, swept, changed, related, timed.
-
 namespace qconform::testing {
 namespace {
 
-using enum ElementType;
+// Cases of Halve: drawn, swept, changed, related, timed.
+
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::string_view kHalveName = "Halve";

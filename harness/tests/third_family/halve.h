@@ -62,7 +62,6 @@ bool solve_halve_tie(Case& test_case, Rng& rng);
 
 }  // namespace qconform::testing
 
-// Stages, defects, features, choices: halve.cc.
 namespace qconform::diagnose {
 
 [[nodiscard]] std::optional<Tensor> run_halve(const Case& test_case, const Lowered& lowered, const Stages& stages);
