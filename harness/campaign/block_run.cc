@@ -116,12 +116,6 @@ CaseAt cases_of(const Identity& identity) {
   return [seed, within](std::uint64_t index) { return within->at(seed, index); };
 }
 
-std::uint64_t input_bytes(const Case& test_case) {
-  std::uint64_t bytes = 0;
-  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
-  return bytes;
-}
-
 Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                     std::vector<std::unique_ptr<Backend>>& backends, const BlockOptions& options) {
   std::vector<std::unique_ptr<Suite>> sources;

@@ -39,9 +39,6 @@ struct BlockResult {
 /// The cases of a campaign that the seed gives: of its seed, and of what its backends take.
 [[nodiscard]] CaseAt cases_of(const Identity& identity);
 
-/// Bytes of a case's inputs.
-[[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
-
 /// Runs the cases of `source` as block `number`. Their provenance tells them apart.
 [[nodiscard]] Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                                   std::vector<std::unique_ptr<Backend>>& backends,

@@ -76,10 +76,6 @@ std::vector<std::uint64_t> indices_of(const CampaignAggregate& aggregate, const 
   return indices;
 }
 
-std::string finding_id(std::size_t position) {
-  return "F" + std::to_string(position + 1);
-}
-
 class ReportBuilder {
  public:
   ReportBuilder(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,

@@ -104,6 +104,12 @@ std::optional<Expectation> expectation_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::uint64_t input_bytes(const Case& test_case) {
+  std::uint64_t bytes = 0;
+  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
+  return bytes;
+}
+
 std::uint64_t digest_of(const Case& test_case) {
   Digest digest;
   for (const Node& node : test_case.nodes) add_node(digest, node);

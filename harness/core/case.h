@@ -128,6 +128,9 @@ void forget_answers(Case& test_case);
 [[nodiscard]] std::string_view name_of(Expectation expectation);
 [[nodiscard]] std::optional<Expectation> expectation_named(std::string_view name);
 
+/// Bytes of the case's tensors that no node computes.
+[[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
+
 /// A 64-bit fingerprint of what the case computes: nodes, their versions and attributes, inputs. The same
 /// on every machine and compiler; ids, notes and expectations do not enter.
 [[nodiscard]] std::uint64_t digest_of(const Case& test_case);

@@ -134,4 +134,12 @@ Tensor Tensor::of(ElementType type, std::vector<std::int64_t> shape, std::span<c
   return tensor;
 }
 
+/// The position of the element at `index` in a tensor of that shape, in row-major order. Both have one member for each
+/// dimension.
+[[nodiscard]] inline std::int64_t flat_index(std::span<const std::int64_t> index, std::span<const std::int64_t> shape) {
+  std::int64_t flat = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) flat = flat * shape[i] + index[i];
+  return flat;
+}
+
 }  // namespace qconform

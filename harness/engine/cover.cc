@@ -20,12 +20,6 @@ namespace {
 
 using Edges = std::vector<std::uint32_t>;  // numbers of CodeCoverage, ascending
 
-std::size_t bytes_of(const Case& test_case) {
-  std::size_t bytes = 0;
-  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
-  return bytes;
-}
-
 // Whether a suite reads the case back from a case file: a mutant may have any operator, and tensors of any size.
 bool can_be_kept(const Case& test_case) {
   if (operator_of(test_case) == nullptr) return false;
@@ -184,7 +178,7 @@ class CoverSearch {
     for (const std::uint32_t mutant : kills) {
       if (++detections_[mutant] == kDetections) settled_.insert(mutant);
     }
-    const std::size_t bytes = bytes_of(test_case);
+    const std::size_t bytes = input_bytes(test_case);
     kept_.push_back({std::move(test_case), std::move(edges), std::move(kills), bytes, computed_});
   }
 

@@ -13,12 +13,6 @@
 namespace qconform {
 namespace {
 
-std::size_t size_of(const Case& test_case) {
-  std::size_t bytes = 0;
-  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
-  return bytes;
-}
-
 bool has_tag(const Case& test_case, std::string_view tag) {
   return std::find(test_case.tags.begin(), test_case.tags.end(), tag) != test_case.tags.end();
 }
@@ -27,7 +21,7 @@ bool has_tag(const Case& test_case, std::string_view tag) {
 bool is_better_example(const Case& other, const Case& example) {
   const bool is_derived = has_tag(other, kAnotherXTag);
   if (is_derived != has_tag(example, kAnotherXTag)) return !is_derived;
-  return size_of(other) < size_of(example);
+  return input_bytes(other) < input_bytes(example);
 }
 
 // Bounds on a representative case: an element map shows an output of this size whole.
@@ -37,7 +31,7 @@ constexpr std::size_t kMostInputBytes = std::size_t{64} << 10;
 void note_representative(const Case& test_case, const Verdict& verdict, const std::optional<DefectAnswer>& answer,
                          std::optional<RepresentativeCase>& representative) {
   if (verdict.kind != VerdictKind::wrong || verdict.elements > kMostElements) return;
-  if (verdict.elements < 2 || size_of(test_case) > kMostInputBytes) return;
+  if (verdict.elements < 2 || input_bytes(test_case) > kMostInputBytes) return;
   RepresentativeCase candidate{.right_elements = verdict.elements - verdict.wrong_elements,
                                .wrong_elements = verdict.wrong_elements};
   if (representative && !candidate.is_clearer_than(*representative)) return;
@@ -49,10 +43,6 @@ void note_representative(const Case& test_case, const Verdict& verdict, const st
 // The subject of a finding: an operator; for a real model the node, so that each layer has findings of its own.
 std::string subject_of(const Case& test_case) {
   return has_tag(test_case, "model") ? test_case.subject() + " " + test_case.id : test_case.subject();
-}
-
-std::string id_of(std::size_t position) {
-  return "F" + std::to_string(position + 1);
 }
 
 // Conditions and a place that were learnt from some of the cases are not told of the others.
@@ -111,7 +101,7 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
   const bool is_new = position == findings_.size();
   if (is_new) {
     Finding finding;
-    finding.id = id_of(position);
+    finding.id = finding_id(position);
     finding.backend = backend;
     finding.op_type = test_case.subject();
     if (waiver != nullptr) finding.waiver = WaivedBy{waiver->id, waiver->reason, waiver->reference};
@@ -145,9 +135,9 @@ std::map<std::string, std::string> Findings::settle(const std::function<std::str
       continue;
     }
     const std::size_t position = position_of(key);
-    ids[finding.id] = id_of(position);
+    ids[finding.id] = finding_id(position);
     if (position == settled.size()) {
-      finding.id = id_of(position);
+      finding.id = finding_id(position);
       settled.push_back(std::move(finding));
     } else {
       unite(settled[position], std::move(finding));
@@ -168,7 +158,7 @@ void join_findings(Report& report) {
   for (Finding& finding : report.findings) {
     const auto at =
         std::find_if(joined.begin(), joined.end(), [&](const Finding& other) { return are_one(other, finding); });
-    ids[finding.id] = id_of(static_cast<std::size_t>(at - joined.begin()));
+    ids[finding.id] = finding_id(static_cast<std::size_t>(at - joined.begin()));
     if (at != joined.end()) {
       unite(*at, std::move(finding));
       continue;

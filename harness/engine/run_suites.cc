@@ -71,7 +71,7 @@ class CasesInFlight {
   void begin(Case test_case) {
     Pending& pending = cases_.emplace_back(Pending{std::move(test_case), 0, false});
     pending.is_invalid = any_valid_only_ && classify(pending.test_case).expectation() == Expectation::invalid;
-    for (const auto& input : pending.test_case.inputs) pending.bytes += input ? input->bytes.size() : 0;
+    pending.bytes = input_bytes(pending.test_case);
     bytes_ += pending.bytes;
     start_workers();
   }

@@ -48,12 +48,8 @@ std::optional<std::vector<std::int64_t>> parameter_index(const NodeLowering& nod
   return index.empty() ? counted(elements_of(whole)) : index;
 }
 
-bool is_byte(ElementType type) {
-  return type == ElementType::int8 || type == ElementType::uint8;
-}
-
 bool check_bytes(const NodeLowering& node, std::size_t input, const char* name) {
-  if (is_byte(node.type(input))) return true;
+  if (is_8bit_integer(node.type(input))) return true;
   if (node.node().op_type == "QLinearMatMul" && node.opset() >= 21) {
     return node.limit(name, name_of(node.type(input)) + " is not judged");
   }

@@ -16,10 +16,7 @@
 namespace qconform {
 namespace {
 
-// The reference has numbers of neither kind.
-bool holds_integers(ElementType type) {
-  return is_integer(type) || type == ElementType::boolean;
-}
+// The reference has no such numbers.
 bool is_complex(ElementType type) {
   return type == ElementType::complex64 || type == ElementType::complex128;
 }
@@ -36,7 +33,7 @@ std::string complex_text(const Tensor& tensor, std::int64_t index) {
 }  // namespace
 
 double number_at(const Tensor& tensor, std::int64_t index) {
-  if (holds_integers(tensor.type)) return static_cast<double>(integer_at(tensor, index));
+  if (is_integer_or_boolean(tensor.type)) return static_cast<double>(integer_at(tensor, index));
   if (is_complex(tensor.type)) return std::numeric_limits<double>::quiet_NaN();
   return reference::value_at(tensor.type, tensor.bytes, index);
 }
@@ -44,8 +41,8 @@ double number_at(const Tensor& tensor, std::int64_t index) {
 std::string element_text(const Tensor& tensor, std::int64_t index) {
   if (tensor.type == ElementType::float32) return fmt::format("{}", float_at(tensor, index));
   if (is_complex(tensor.type)) return complex_text(tensor, index);
-  return holds_integers(tensor.type) ? fmt::format("{}", integer_at(tensor, index))
-                                     : fmt::format("{}", number_at(tensor, index));
+  return is_integer_or_boolean(tensor.type) ? fmt::format("{}", integer_at(tensor, index))
+                                            : fmt::format("{}", number_at(tensor, index));
 }
 
 namespace {
@@ -177,10 +174,6 @@ Tensor element_with(ElementType type, std::uint64_t bits) {
   return tensor;
 }
 
-bool has_integers(ElementType type) {
-  return is_integer(type) || type == ElementType::boolean;
-}
-
 std::int64_t integer_of(ElementType type, std::uint64_t bits) {
   return integer_at(element_with(type, bits), 0);
 }
@@ -191,7 +184,7 @@ std::string number_text(ElementType type, std::uint64_t bits) {
 
 bool lies_in(const RightValues::Range& range, ElementType type, std::uint64_t bits) {
   if (range.lo == range.hi) return bits == range.lo;
-  if (has_integers(type)) {
+  if (is_integer_or_boolean(type)) {
     const std::int64_t value = integer_of(type, bits);
     return integer_of(type, range.lo) <= value && value <= integer_of(type, range.hi);
   }
@@ -213,14 +206,14 @@ bool RightValues::holds(std::uint64_t bits) const {
   if (std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) { return lies_in(range, type, bits); })) {
     return true;
   }
-  if (has_integers(type) || (!any_nan && !either_zero)) return false;
+  if (is_integer_or_boolean(type) || (!any_nan && !either_zero)) return false;
   const reference::FloatFormat& format = reference::float_format(type);
   return (any_nan && is_nan(format, bits)) || (either_zero && is_zero(format, bits));
 }
 
 std::string RightValues::text() const {
   if (any_value) return "any value";
-  if (!has_integers(type) && ranges.size() == 1 && ranges.front().lo != ranges.front().hi) {
+  if (!is_integer_or_boolean(type) && ranges.size() == 1 && ranges.front().lo != ranges.front().hi) {
     return "[" + number_text(type, ranges.front().lo) + ", " + number_text(type, ranges.front().hi) + "]";
   }
   std::string text;

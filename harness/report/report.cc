@@ -228,4 +228,8 @@ Conclusion Report::conclusion() const {
   return any_judged ? Conclusion::conforms : Conclusion::nothing_judged;
 }
 
+std::string finding_id(std::size_t position) {
+  return "F" + std::to_string(position + 1);
+}
+
 }  // namespace qconform

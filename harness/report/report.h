@@ -393,6 +393,9 @@ struct RepresentativeCase {
   bool operator==(const RepresentativeCase&) const = default;
 };
 
+/// "F1" of the finding at position 0.
+[[nodiscard]] std::string finding_id(std::size_t position);
+
 /// A failure with what is needed to see it again.
 struct Finding {
   Verdict verdict;  ///< verdict on the case shown

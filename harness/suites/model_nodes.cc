@@ -147,10 +147,6 @@ tl::unexpected<Error> skip(std::string reason) {
   return fail("", std::move(reason), "skip");
 }
 
-bool is_8bit_integer(ElementType type) {
-  return type == ElementType::int8 || type == ElementType::uint8;
-}
-
 bool is_float16(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;
 }

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kNoStep = std::numeric_limits<std::size_t>::max();
 
-bool has_8_bits(ElementType type) {
-  return type == ElementType::uint8 || type == ElementType::int8;
-}
-
 bool is_in_domain(double scale) {
   return scale >= 0x1p-30 && scale <= 0x1p30;
 }
@@ -173,7 +169,7 @@ class FusedUnits {
   [[nodiscard]] static bool takes(const QuantizeLinear& node) {
     return node.x_type == ElementType::float32 && node.scale_type == ElementType::float32 &&
            (node.precision == ElementType::undefined || node.precision == ElementType::float32) &&
-           has_8_bits(node.y_type) && node.y_scale.size() == 1 && is_in_domain(node.y_scale[0]);
+           is_8bit_integer(node.y_type) && node.y_scale.size() == 1 && is_in_domain(node.y_scale[0]);
   }
 
   // The step of a value that is read once; null where there is none.
@@ -230,7 +226,7 @@ class FusedUnits {
   [[nodiscard]] bool read_x(ValueId value, FusedUnit& unit) const {
     const Dequantize* from = dequantized(value);
     if (from == nullptr || !has_only_float32(from->node) || from->node.x_scale.size() != 1) return false;
-    if (!has_8_bits(from->node.x_type) || !is_in_domain(from->node.x_scale[0])) return false;
+    if (!is_8bit_integer(from->node.x_type) || !is_in_domain(from->node.x_scale[0])) return false;
     unit.x = source(value, unit);
     unit.convolution.operands.x_type = from->node.x_type;
     unit.convolution.operands.x_zero_point = static_cast<std::int32_t>(from->node.x_zero_point[0]);
@@ -242,7 +238,7 @@ class FusedUnits {
     const Dequantize* from = dequantized(value);
     if (from == nullptr || !has_only_float32(from->node)) return false;
     const std::vector<double>& stated = program_.values[source(value, unit)].stated;
-    if (!has_8_bits(from->node.x_type) || stated.empty()) return false;
+    if (!is_8bit_integer(from->node.x_type) || stated.empty()) return false;
     ConvolutionOperands& operands = unit.convolution.operands;
     operands.w_type = from->node.x_type;
     const auto depth = static_cast<std::size_t>(operands.geometry.depth());

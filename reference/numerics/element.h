@@ -88,6 +88,21 @@ enum class ElementType : std::int32_t {
   return is_signed_integer(type) || is_unsigned_integer(type);
 }
 
+/// The types of x, w and y of the quantized operators of opset 10.
+[[nodiscard]] constexpr bool is_8bit_integer(ElementType type) {
+  return type == ElementType::int8 || type == ElementType::uint8;
+}
+
+/// The 8-bit integer type of the other signedness.
+[[nodiscard]] constexpr ElementType with_other_sign(ElementType type) {
+  return type == ElementType::int8 ? ElementType::uint8 : ElementType::int8;
+}
+
+/// Whether elements are whole numbers: integers, and booleans as 0 and 1.
+[[nodiscard]] constexpr bool is_integer_or_boolean(ElementType type) {
+  return is_integer(type) || type == ElementType::boolean;
+}
+
 /// Floats of 8 bits that hold data; float8e8m0 holds scales only and is not one of them.
 [[nodiscard]] constexpr bool is_float8(ElementType type) {
   return type == ElementType::float8e4m3fn || type == ElementType::float8e4m3fnuz || type == ElementType::float8e5m2 ||

@@ -107,12 +107,6 @@ std::string document(const Issue& issue) {
              : fmt::format("## What ONNX's document says\n\nIn qconform's rules, which cite it:\n\n{}\n", text);
 }
 
-std::int64_t flat_index(const std::vector<std::int64_t>& index, const std::vector<std::int64_t>& shape) {
-  std::int64_t flat = 0;
-  for (std::size_t d = 0; d < index.size(); ++d) flat = flat * shape[d] + index[d];
-  return flat;
-}
-
 std::string smallest(const Issue& issue) {
   const Case& test_case = *issue.expected.test_case;
   const Verdict& verdict = verdict_of(issue);

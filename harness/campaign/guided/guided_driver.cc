@@ -291,7 +291,7 @@ void GuidedJudge::take_endings(const std::vector<TargetEnding>& endings, Campaig
     verdicts[static_cast<std::size_t>(ending.verdict.kind)] = 1;
     campaign::Failures& failures = aggregate.failures[{position, op_type, ending.symptom, ""}];
     failures.cases = 1;
-    failures.smallest = {campaign::input_bytes(inputs_->at(index)), index, ending.verdict};
+    failures.smallest = {input_bytes(inputs_->at(index)), index, ending.verdict};
   }
 }
 

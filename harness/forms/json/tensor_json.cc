@@ -98,10 +98,6 @@ Json integer_json(bool is_signed, int width, std::uint64_t bits) {
   return static_cast<std::int64_t>(bits | ~mask);
 }
 
-bool is_number_like_integer(ElementType type) {
-  return is_integer(type) || type == ElementType::boolean;
-}
-
 }  // namespace
 
 std::string bit_pattern(std::uint64_t bits, int width) {
@@ -124,14 +120,14 @@ std::optional<std::uint64_t> bits_of_pattern(std::string_view text, int width) {
 Json element_json(ElementType type, std::uint64_t bits) {
   if (type == ElementType::float32) return float_json<float>(bits);
   if (type == ElementType::float64) return float_json<double>(bits);
-  if (is_number_like_integer(type)) return integer_json(is_signed_integer(type), bits_of(type), bits);
+  if (is_integer_or_boolean(type)) return integer_json(is_signed_integer(type), bits_of(type), bits);
   return bit_pattern(bits, bits_of(type));
 }
 
 std::optional<std::uint64_t> element_bits(ElementType type, const Json& value) {
   if (type == ElementType::float32) return float_bits<float>(value);
   if (type == ElementType::float64) return float_bits<double>(value);
-  if (is_number_like_integer(type)) return integer_bits(is_signed_integer(type), bits_of(type), value);
+  if (is_integer_or_boolean(type)) return integer_bits(is_signed_integer(type), bits_of(type), value);
   if (!value.is_string()) return std::nullopt;
   return bits_of_pattern(value.get_ref<const std::string&>(), bits_of(type));
 }

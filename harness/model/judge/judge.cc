@@ -95,12 +95,6 @@ std::string place_text(const ElementReport& element, const Verdict& verdict) {
   return fmt::format(" at [{}]{}", fmt::join(element.index, ","), output);
 }
 
-std::int64_t flat_index(const std::vector<std::int64_t>& index, const std::vector<std::int64_t>& shape) {
-  std::int64_t flat = 0;
-  for (std::size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + index[i];
-  return flat;
-}
-
 // A right answer beside that of the defect which the case guards against.
 std::string beside_the_defect(const Verdict& defect, const std::vector<Tensor>& outputs) {
   if (!defect.worst) {

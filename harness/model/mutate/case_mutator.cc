@@ -22,10 +22,6 @@ void set_raw(Tensor& tensor, std::int64_t index, std::uint64_t raw) {
   set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, raw);
 }
 
-std::int64_t draw_index(Rng& rng, const Tensor& tensor) {
-  return static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(tensor.elements())));
-}
-
 bool is_float(ElementType type) {
   return is_numeric(type) && !is_integer(type);
 }
@@ -54,7 +50,7 @@ std::uint64_t draw_pattern(Rng& rng, const Tensor& tensor, std::int64_t index) {
     case 1: return present + 1;
     case 2: return present - 1;
     case 3: return present ^ std::uint64_t{1} << rng.below(static_cast<std::uint32_t>(bits_of(tensor.type)));
-    case 4: return raw_at(tensor, draw_index(rng, tensor));
+    case 4: return raw_at(tensor, mutation::draw_index(rng, tensor));
     default: return rng.next();
   }
 }
@@ -122,7 +118,7 @@ void change_values(Rng& rng, Tensor& tensor) {
   const std::int64_t elements = tensor.elements();
   const int bits = bits_of(tensor.type);
   if (elements == 0 || bits > 64 || tensor.type == ElementType::boolean) return;
-  const std::int64_t first = draw_index(rng, tensor);
+  const std::int64_t first = mutation::draw_index(rng, tensor);
   switch (rng.below(4)) {
     case 0: {  // one value over a run
       const std::uint64_t raw = draw_pattern(rng, tensor, first);
@@ -142,7 +138,7 @@ void change_values(Rng& rng, Tensor& tensor) {
 void change_scales(Rng& rng, Tensor& scales, bool odd) {
   const std::int64_t elements = scales.elements();
   if (elements == 0 || !is_numeric(scales.type)) return;
-  const std::int64_t chosen = draw_index(rng, scales);
+  const std::int64_t chosen = mutation::draw_index(rng, scales);
   if (rng.chance(1, 3)) {
     const std::uint64_t raw = raw_at(scales, chosen);
     set_raw(scales, chosen, raw + static_cast<std::uint64_t>(rng.between(-2, 2)));

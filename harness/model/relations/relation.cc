@@ -56,10 +56,6 @@ Range range_of(ElementType type) {
   return {range.lo, range.hi};
 }
 
-ElementType other_sign(ElementType type) {
-  return type == ElementType::int8 ? ElementType::uint8 : ElementType::int8;
-}
-
 std::int64_t shift_to_other_sign(ElementType type) {
   return type == ElementType::int8 ? 128 : -128;
 }
@@ -74,7 +70,7 @@ Tensor shifted(const Tensor& tensor) {
   const std::int64_t by = shift_to_other_sign(tensor.type);
   Values values = integer_values(tensor);
   for (std::int64_t& value : values) value += by;
-  return make::integers(other_sign(tensor.type), tensor.shape, values);
+  return make::integers(with_other_sign(tensor.type), tensor.shape, values);
 }
 
 std::vector<Link> links_to_all(std::size_t derived_cases, std::int64_t elements) {

@@ -190,20 +190,12 @@ struct Range {
 [[nodiscard]] Range range_of(ElementType type);
 
 /// The 8-bit type of the other signedness, and what its numbers have to be moved by.
-[[nodiscard]] ElementType other_sign(ElementType type);
 [[nodiscard]] std::int64_t shift_to_other_sign(ElementType type);
 /// The numbers of an 8-bit tensor, moved by that.
 [[nodiscard]] Tensor shifted(const Tensor& tensor);
 
 [[nodiscard]] inline std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
-}
-
-/// The position of `index` in a row-major tensor.
-[[nodiscard]] inline std::int64_t flat_index(const Values& shape, const Values& index) {
-  std::int64_t flat = 0;
-  for (std::size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + index[i];
-  return flat;
 }
 
 /// Calls visit(index) for every index of a shape, in row-major order.
@@ -222,7 +214,7 @@ void for_each_index(const Values& shape, Visit visit) {
 
 /// The element of an integer tensor at `index`.
 [[nodiscard]] inline std::int64_t value_at(const Tensor& tensor, const Values& index) {
-  return integer_at(tensor, flat_index(tensor.shape, index));
+  return integer_at(tensor, flat_index(index, tensor.shape));
 }
 
 /// A tensor of an integer type whose elements are value_of(index).
@@ -248,7 +240,7 @@ template <typename PlaceOf>
   std::vector<Link> links;
   for_each_index(base_shape, [&](const Values& index) {
     const std::pair<std::size_t, Values> place = place_of(index);
-    links.push_back({static_cast<std::int64_t>(links.size()), place.first, flat_index(derived_shape, place.second)});
+    links.push_back({static_cast<std::int64_t>(links.size()), place.first, flat_index(place.second, derived_shape)});
   });
   return links;
 }

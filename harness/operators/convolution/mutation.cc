@@ -148,14 +148,6 @@ bool change_geometry(Case& test_case, Rng& rng, const Convolution& sizes) {
   }
 }
 
-bool is_8bit_integer(ElementType type) {
-  return type == ElementType::int8 || type == ElementType::uint8;
-}
-
-ElementType other_type(ElementType type) {
-  return type == ElementType::int8 ? ElementType::uint8 : ElementType::int8;
-}
-
 // The bytes stay and mean other numbers.
 bool change_type(Case& test_case, Rng& rng) {
   static constexpr std::pair<const char*, const char*> kPairs[] = {
@@ -165,7 +157,7 @@ bool change_type(Case& test_case, Rng& rng) {
   for (const char* name : {tensor, zero_point}) {
     Tensor* const found = *name == '\0' ? nullptr : input_named(test_case, name);
     if (found == nullptr || !is_8bit_integer(found->type)) continue;
-    found->type = other_type(found->type);
+    found->type = with_other_sign(found->type);
     changed = true;
   }
   return changed;

@@ -256,7 +256,7 @@ Applied shift_y(const RelationSubject& subject) {
   if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
   const std::int64_t by = shift_to_other_sign(derived.y_type);
   derived.y_zero_point.values[0] += by;
-  derived.y_type = other_sign(derived.y_type);
+  derived.y_type = with_other_sign(derived.y_type);
   return shifted_output(parts.derive(std::move(derived), "/y-shift-128"), by);
 }
 

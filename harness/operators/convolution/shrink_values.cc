@@ -24,12 +24,10 @@ constexpr std::int64_t kShortSum = 4;
 constexpr std::int64_t kLongSum = 64;
 
 // The output element that is wrong, or the first.
-std::int64_t flat_index(const Subject& subject, std::span<const std::int64_t> shape) {
+std::int64_t wrong_index(const Subject& subject, std::span<const std::int64_t> shape) {
   const std::vector<std::int64_t>& wrong = subject.wrong_element();
   if (wrong.size() != shape.size()) return 0;
-  std::int64_t flat = 0;
-  for (std::size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + wrong[i];
-  return flat;
+  return flat_index(wrong, shape);
 }
 
 void make_scalar(std::optional<Tensor>& parameter, std::int64_t channel) {
@@ -171,7 +169,7 @@ void sum_into_bias(Subject& subject) {
   if (outputs == 0) return;
   std::vector<std::int64_t> sums(static_cast<std::size_t>(outputs));
   fast_sums(node.operands, current.input(0)->bytes, current.input(3)->bytes, sums);
-  const std::int64_t index = flat_index(subject, classification.lowered->output_shape());
+  const std::int64_t index = wrong_index(subject, classification.lowered->output_shape());
   const std::int64_t channel = index / g.output_positions() % g.output_channels;
   const std::int64_t sum = sums[static_cast<std::size_t>(index)];
   // All of the sum in one product, where it has such factors.

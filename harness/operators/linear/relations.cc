@@ -46,10 +46,6 @@ Tensor picked(const Tensor& tensor, const Values& elements, Values shape) {
   return result;
 }
 
-void drop_attribute(Case& test_case, std::string_view name) {
-  std::erase_if(test_case.node().attributes, [&](const Attribute& attribute) { return attribute.name == name; });
-}
-
 // Each parameter with its elements, in one dimension.
 Applied parameters_apart(const RelationSubject& subject) {
   const Case& base = *subject.base;
@@ -63,8 +59,8 @@ Applied parameters_apart(const RelationSubject& subject) {
   for (std::size_t p = 0; p < parameters; ++p) {
     Case part = base;
     part.id += "/parameter-" + std::to_string(p);
-    drop_attribute(part, "axis");
-    drop_attribute(part, "block_size");
+    erase_attribute(part, "axis");
+    erase_attribute(part, "block_size");
     for (std::size_t i = 0; i < members[p].size(); ++i) {
       result.links.push_back({members[p][i], p, static_cast<std::int64_t>(i)});
     }
@@ -100,7 +96,7 @@ Applied recount_axis(const RelationSubject& subject) {
   const Attribute* stated = base.attribute("axis");
   const std::int64_t axis = stated == nullptr ? 1 : std::get<std::int64_t>(stated->value);
   Case derived = base;
-  drop_attribute(derived, "axis");
+  erase_attribute(derived, "axis");
   derived.node().attributes.push_back({"axis", axis < 0 ? axis + rank : axis - rank});
   derived.id += "/axis-recounted";
   return same_output(std::move(derived));
@@ -133,10 +129,6 @@ std::span<const FamilyRelation> element_relations() {
 
 namespace {
 
-bool is_8bit(ElementType type) {
-  return type == ElementType::int8 || type == ElementType::uint8;
-}
-
 // An omitted zero point is a 0 like the scale in shape.
 Tensor stated_zero_point(const Case& test_case, ElementType type) {
   const Tensor* zero_point = test_case.input(2);
@@ -152,7 +144,7 @@ Case with_zero_point(Case test_case, Tensor zero_point) {
 Applied shift_linear_x(const RelationSubject& subject) {
   const Case& base = *subject.base;
   if (!subject.is("DequantizeLinear")) return NotApplicable{"x has no zero point"};
-  if (!is_8bit(base.input(0)->type)) return NotApplicable{"x is not of 8 bits"};
+  if (!is_8bit_integer(base.input(0)->type)) return NotApplicable{"x is not of 8 bits"};
   Case derived = with_zero_point(base, shifted(stated_zero_point(base, base.input(0)->type)));
   derived.inputs[0] = shifted(*base.input(0));
   derived.id += "/x-shift-128";
@@ -163,7 +155,7 @@ Applied shift_linear_y(const RelationSubject& subject) {
   const Case& base = *subject.base;
   if (!subject.is("QuantizeLinear")) return NotApplicable{"y has no zero point"};
   const ElementType type = linear_of(subject)->y_type;
-  if (!is_8bit(type)) return NotApplicable{"y is not of 8 bits"};
+  if (!is_8bit_integer(type)) return NotApplicable{"y is not of 8 bits"};
   if (base.attribute("output_dtype") != nullptr) return NotApplicable{"output_dtype pins the type of y"};
   Case derived = with_zero_point(base, shifted(stated_zero_point(base, type)));
   derived.id += "/y-shift-128";

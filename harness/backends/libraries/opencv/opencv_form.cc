@@ -14,10 +14,6 @@ namespace {
 constexpr const char* kQuantizedInput = "codes_quantized";
 constexpr const char* kQuantizedOutput = "y_quantized";
 
-bool is_8_bit(ElementType type) {
-  return type == ElementType::uint8 || type == ElementType::int8;
-}
-
 void add_linear_node(const char* op_type, const char* from, const std::string& to, const std::string& parameters,
                      ElementType type, onnx::GraphProto& graph) {
   onnx::NodeProto& node = *graph.add_node();
@@ -50,12 +46,12 @@ std::optional<OpenCvFrame> opencv_frame_of(const Case& test_case) {
     const Tensor* tensor = test_case.input(position);
     return tensor == nullptr ? ElementType::undefined : tensor->type;
   };
-  if (test_case.node().op_type == "QLinearConv" && is_8_bit(x) && is_8_bit(type_at(7)))
+  if (test_case.node().op_type == "QLinearConv" && is_8bit_integer(x) && is_8bit_integer(type_at(7)))
     return OpenCvFrame{true, true, type_at(7)};
-  if (test_case.node().op_type == "QuantizeLinear" && x == ElementType::float32 && is_8_bit(type_at(2))) {
+  if (test_case.node().op_type == "QuantizeLinear" && x == ElementType::float32 && is_8bit_integer(type_at(2))) {
     return OpenCvFrame{false, true, type_at(2)};
   }
-  if (test_case.node().op_type == "DequantizeLinear" && is_8_bit(x) && type_at(1) == ElementType::float32) {
+  if (test_case.node().op_type == "DequantizeLinear" && is_8bit_integer(x) && type_at(1) == ElementType::float32) {
     return OpenCvFrame{true, false, ElementType::float32};
   }
   return std::nullopt;

@@ -142,9 +142,8 @@ std::optional<std::string> beyond(const reference::QLinearConv& node, const Case
 // Says why the library has no function for a linear operator with these `scales`; nothing where it has one.
 template <typename Node>
 std::optional<std::string> beyond(const Node& node, const std::vector<double>& scales, bool one_zero_point) {
-  const auto is_8_bit = [](ElementType type) { return type == ElementType::uint8 || type == ElementType::int8; };
-  const bool quantizes = node.x_type == ElementType::float32 && is_8_bit(node.y_type);
-  const bool dequantizes = is_8_bit(node.x_type) && node.y_type == ElementType::float32;
+  const bool quantizes = node.x_type == ElementType::float32 && is_8bit_integer(node.y_type);
+  const bool dequantizes = is_8bit_integer(node.x_type) && node.y_type == ElementType::float32;
   if (!quantizes && !dequantizes) return "it converts between float32 and 8 bits";
   if (node.scale_type != ElementType::float32) return "its scale is float32";
   if (scales.empty() || !all_equal(scales) || !one_zero_point) return "it has one scale and one zero point";
