@@ -118,7 +118,7 @@ add_entries() {
 try_entries() {
   local qconform=$build/bin/qconform out=$folder/out
   cat >"$folder/graph.json" <<'JSON'
-{"schema_version": 1, "cases": [{
+{"format": "qconform-cases", "version": 1, "cases": [{
   "id": "scratch", "note": "an operator of the tests", "rules": ["G-Relu"], "tags": [],
   "nodes": [
     {"op_type": "DequantizeLinear", "opset_version": 21, "inputs": ["x", "scale", "zero"], "outputs": ["f"]},
