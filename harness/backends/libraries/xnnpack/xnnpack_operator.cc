@@ -98,14 +98,6 @@ class ConversionOperator final : public LibraryOperator {
 
 }  // namespace
 
-std::unique_ptr<LibraryOperator> convolution(const NhwcConvolution& what) {
-  return std::make_unique<ConvolutionOperator>(what);
-}
-
-std::unique_ptr<LibraryOperator> conversion(const Conversion& what) {
-  return std::make_unique<ConversionOperator>(what);
-}
-
 #else
 
 // XNNPACK since 2023: an operator is created, reshaped and set up, with a workspace from outside; one operator converts
@@ -183,6 +175,8 @@ class ConversionOperator final : public LibraryOperator {
 
 }  // namespace
 
+#endif
+
 std::unique_ptr<LibraryOperator> convolution(const NhwcConvolution& what) {
   return std::make_unique<ConvolutionOperator>(what);
 }
@@ -190,7 +184,5 @@ std::unique_ptr<LibraryOperator> convolution(const NhwcConvolution& what) {
 std::unique_ptr<LibraryOperator> conversion(const Conversion& what) {
   return std::make_unique<ConversionOperator>(what);
 }
-
-#endif
 
 }  // namespace qconform::libraries::xnn
