@@ -102,8 +102,8 @@ class MessageReader {
 
 // Sleeping on a word of memory that processes share.
 
-/// Sleeps until somebody wakes who waits for `word`, or `patience` is over; returns at once where it is not
-/// `value`. May return without a reason.
+/// Sleeps until another thread or process wakes the sleepers of `word`, at most for `patience`. Returns at once where
+/// `word` is not `value`; may also return earlier without a reason.
 inline void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value,
                         std::chrono::nanoseconds patience) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);

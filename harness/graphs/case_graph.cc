@@ -72,8 +72,8 @@ Result<void> check_node(const Node& node, const std::string& field, Values& valu
   QCONFORM_TRY(check_count(field + ".outputs", node.outputs.size(), limits::kInputs));
   for (const std::string& name : node.inputs) {
     if (!name.empty() && !values.has(name)) {
-      return fail(field + ".inputs", quoted_name(name) + " is no tensor of the case and no output of an earlier node",
-                  kRule);
+      return fail(field + ".inputs",
+                  quoted_name(name) + " names neither a tensor of the case nor an output of an earlier node", kRule);
     }
   }
   std::size_t computed = 0;

@@ -44,7 +44,7 @@ TEST(Wiring, AcceptsNodesThatFindTheirInputsComputed) {
 TEST(Wiring, NamesWhatDoesNotFit) {
   const auto fault = [](const std::function<void(Case&)>& change) { return fault_of(round_trip(), change); };
   EXPECT_EQ(fault([](Case& c) { std::swap(c.nodes[0], c.nodes[1]); }),
-            "nodes[0].inputs: 'q' is no tensor of the case and no output of an earlier node [rule graph]");
+            "nodes[0].inputs: 'q' names neither a tensor of the case nor an output of an earlier node [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.nodes[1].outputs = {"q"}; }), "nodes[1].outputs: 'q' names two values [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.nodes[1].outputs = {""}; }),
             "nodes[1].outputs: the node computes nothing [rule graph]");
@@ -85,7 +85,7 @@ TEST(Wiring, PutsAnOperatorInItsOwnOrder) {
   graph.nodes[0].inputs[0] = "t";
   ASSERT_FALSE(wired(graph));
   EXPECT_EQ(wired(graph).error().text(),
-            "nodes[0].inputs: 't' is no tensor of the case and no output of an earlier node [rule graph]");
+            "nodes[0].inputs: 't' names neither a tensor of the case nor an output of an earlier node [rule graph]");
   graph.nodes[0].inputs[0] = "q";
   graph.nodes[0].outputs = {"r", "more"};
   ASSERT_FALSE(wired(graph));

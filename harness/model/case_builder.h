@@ -2,8 +2,8 @@
 //
 //   const Case c = LinearBuilder::quantize().id("ties").x(make::float32({2}, {0.5F, 1.5F})).scale(1.0F).build();
 //
-// Nothing is checked: wrong cases are built on purpose. What is not stated has the plainest value: scales 1, version 10
-// of the operator. harness/tests/convolution_builder.h has convolutions.
+// Nothing is checked: wrong cases are built on purpose. A member that a test does not state has the plainest value: a
+// scale is 1, the operator has version 10. harness/tests/convolution_builder.h has convolutions.
 //
 // `{5}` is a scalar where a scalar and a list are both taken; write `std::vector<float>{5}` for shape [1].
 #pragma once

@@ -8,8 +8,8 @@
 //                      .build();
 //
 // Nothing is checked, and input() and attribute() state what the description cannot: wrong cases are built on purpose.
-// What is not stated has the plainest value: scales 1, zero points 0 of the type of their tensor, which ConvInteger
-// omits, version 10 of the operator.
+// A member that a test does not state has the plainest value: a scale is 1, a zero point is 0 in the type of its tensor
+// (ConvInteger omits it), and the operator has version 10.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ struct RelatedFailures {
   [[nodiscard]] bool are_all_kept() const { return kept.size() == examined; }
 };
 
-/// Failures with one cause, or those without any: they are told as one finding.
+/// A group of failures that reports tell as one finding: all have one cause, or no cause is known of any.
 struct FailureGroup {
   std::string signature;
   Status status = Status::unexplained;
