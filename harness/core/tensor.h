@@ -108,6 +108,14 @@ struct Tensor {
 /// Stores the low `bits` bits of `raw` as element `index`.
 void set_raw_bits_at(std::span<std::byte> bytes, int bits, std::int64_t index, std::uint64_t raw);
 
+/// The stored bits of element `index` of a tensor whose elements have at most 64 bits.
+[[nodiscard]] inline std::uint64_t bits_at(const Tensor& tensor, std::int64_t index) {
+  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
+}
+inline void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits) {
+  set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, bits);
+}
+
 /// Element `index` of a tensor of any integer type (packed ones too), as a 64-bit integer; uint64
 /// values above 2^63 - 1 wrap.
 [[nodiscard]] std::int64_t integer_at(const Tensor& tensor, std::int64_t index);

@@ -119,6 +119,11 @@ std::uint64_t BackendResult::waived(VerdictKind kind) const {
   return sum;
 }
 
+bool BackendResult::has_computed(const std::string& op_type) const {
+  const auto found = operators.find(op_type);
+  return found != operators.end() && found->second.attempted() > 0;
+}
+
 std::uint64_t BackendResult::cases() const {
   std::uint64_t sum = 0;
   for (const auto& [name, result] : operators) sum += result.cases();

@@ -263,6 +263,8 @@ struct BackendResult {
   /// Verdicts of the kind that a waiver covers.
   [[nodiscard]] std::uint64_t waived(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
+  /// Whether it was asked for a case that reports count under `op_type`, and tried.
+  [[nodiscard]] bool has_computed(const std::string& op_type) const;
   [[nodiscard]] Conclusion conclusion() const;
   /// Nothing speaks against it: it conforms, or agrees on what was judged where nobody asked for more.
   [[nodiscard]] bool conforms() const {

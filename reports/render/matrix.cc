@@ -24,11 +24,6 @@ std::string library_of(const BackendInfo& info) {
   return info.name.substr(0, info.name.find_first_of(":@["));
 }
 
-bool has_computed(const BackendResult& backend, const std::string& op_type) {
-  const auto found = backend.operators.find(op_type);
-  return found != backend.operators.end() && found->second.attempted() > 0;
-}
-
 // Finds where the cause appears and goes, among the backends that have it or a right answer.
 void set_span(MatrixRow& row) {
   const MatrixCell* before = nullptr;
@@ -141,7 +136,7 @@ MatrixState state_of(const BackendResult& backend, std::size_t position, const M
            (row.kind == VerdictKind::not_rejected && verdict == VerdictKind::refused);
   };
   const bool is_right =
-      cases.empty() ? has_computed(backend, row.op_type) : std::any_of(cases.begin(), cases.end(), answers);
+      cases.empty() ? backend.has_computed(row.op_type) : std::any_of(cases.begin(), cases.end(), answers);
   return is_right ? MatrixState::right : MatrixState::no_right_answer;
 }
 

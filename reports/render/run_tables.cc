@@ -327,14 +327,9 @@ namespace {
 constexpr std::size_t kNameWidth = 36;
 constexpr std::size_t kLeastCellWidth = 18;
 
-bool computes(const BackendResult& backend, const std::string& op_type) {
-  const auto found = backend.operators.find(op_type);
-  return found != backend.operators.end() && found->second.attempted() > 0;
-}
-
 // Padded before it is painted.
 std::string cell(const BackendResult& backend, const std::string& op_type, std::size_t width, const Painter& paint) {
-  if (!computes(backend, op_type)) return fmt::format("{:>{}}", "-", width);
+  if (!backend.has_computed(op_type)) return fmt::format("{:>{}}", "-", width);
   const OperatorResult& result = backend.operators.at(op_type);
   const std::uint64_t wrong = result.failing();
   const std::string text =
@@ -349,7 +344,7 @@ std::string brief_table(const Report& report, const Painter& paint, std::size_t 
   std::set<std::string> op_types;
   for (const BackendResult& backend : report.backends) {
     for (const auto& [op_type, result] : backend.operators) {
-      if (computes(backend, op_type)) op_types.insert(op_type);
+      if (backend.has_computed(op_type)) op_types.insert(op_type);
     }
   }
   std::size_t cell_width = kLeastCellWidth;
@@ -364,7 +359,7 @@ std::string brief_table(const Report& report, const Painter& paint, std::size_t 
     text += fmt::format("{:<{}}", shown(backend.info.name) + " " + shown(backend.info.version), fits ? kNameWidth : 0);
     for (const std::string& op_type : op_types) {
       if (fits) text += cell(backend, op_type, cell_width, paint);
-      if (!fits && computes(backend, op_type)) {
+      if (!fits && backend.has_computed(op_type)) {
         text += fmt::format("\n  {:<{}}{}", shown(op_type), cell_width, cell(backend, op_type, cell_width, paint));
       }
     }

@@ -32,15 +32,11 @@ std::string place_of(const Outcome& outcome) {
   return {};
 }
 
-std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
-  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
-}
-
 // Whether two floats of one sign and type are neighbours.
 bool are_neighbours(const Tensor& got, const Tensor& right, std::int64_t index) {
   if (bits_of(got.type) > 64) return false;
-  const std::uint64_t a = raw(got, index);
-  const std::uint64_t b = raw(right, index);
+  const std::uint64_t a = bits_at(got, index);
+  const std::uint64_t b = bits_at(right, index);
   return (a > b ? a - b : b - a) <= 1;
 }
 

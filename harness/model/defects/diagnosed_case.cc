@@ -82,10 +82,6 @@ std::optional<Tensor> ModelledCase::run(const Defect& defect) const {
 
 namespace {
 
-std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
-  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
-}
-
 // Neighbouring integers of up to 32 bits, the ends of the range being neighbours too.
 bool are_neighbours(ElementType type, std::uint64_t a, std::uint64_t b) {
   const int bits = bits_of(type);
@@ -129,7 +125,7 @@ bool Observation::take(const Outcome& outcome) {
   if (got_.bytes == right().bytes) return true;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    if (raw(got_, index) == raw(right(), index)) continue;
+    if (bits_at(got_, index) == bits_at(right(), index)) continue;
     const bool is_legal = !expected_.pinned && modelled_->lowered().examine(index, got_, expected_.policy).right;
     states_[i] = is_legal ? ElementState::legal : ElementState::wrong;
     wrong_ += is_legal ? 0 : 1;
@@ -147,8 +143,8 @@ Match match(const Observation& observation, const std::optional<Tensor>& predict
     // arithmetic may have it.
     result.is_near = true;
     for (std::int64_t i = 0; i < got.elements() && result.is_near; ++i) {
-      const std::uint64_t model = raw(*predicted, i);
-      const std::uint64_t backend = raw(got, i);
+      const std::uint64_t model = bits_at(*predicted, i);
+      const std::uint64_t backend = bits_at(got, i);
       result.is_near = model == backend || are_neighbours(got.type, model, backend);
     }
     return result;
@@ -157,13 +153,13 @@ Match match(const Observation& observation, const std::optional<Tensor>& predict
   for (std::size_t i = 0; i < observation.states().size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
     const ElementState state = observation.states()[i];
-    const std::uint64_t model = raw(*predicted, index);
-    const std::uint64_t backend = raw(got, index);
+    const std::uint64_t model = bits_at(*predicted, index);
+    const std::uint64_t backend = bits_at(got, index);
     if (model == backend) {
       result.explained += state == ElementState::wrong ? 1 : 0;
       continue;
     }
-    if (state == ElementState::legal && model == raw(observation.right(), index)) {
+    if (state == ElementState::legal && model == bits_at(observation.right(), index)) {
       ++result.legal;
       continue;
     }

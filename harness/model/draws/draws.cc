@@ -122,6 +122,13 @@ std::int64_t random_zero_point(Rng& rng, ElementType type, const Swarm& swarm) {
   }
 }
 
+Tensor uniform_bytes(ElementType type, std::vector<std::int64_t> shape, Rng& rng) {
+  Tensor tensor{type, std::move(shape), {}};
+  tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
+  rng.fill(tensor.bytes);
+  return tensor;
+}
+
 Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape, std::int64_t quiet,
                     const Swarm& swarm) {
   Tensor tensor{type, std::move(shape), {}};

@@ -154,6 +154,9 @@ class Swarm {
 /// A zero point of an 8-bit type: zero, the middle, either end, or any value.
 [[nodiscard]] std::int64_t random_zero_point(Rng& rng, ElementType type, const Swarm& swarm = Swarm());
 
+/// 8-bit data, every byte as often.
+[[nodiscard]] Tensor uniform_bytes(ElementType type, std::vector<std::int64_t> shape, Rng& rng);
+
 /// 8-bit data: uniform, mostly the type's ends, or mostly the value `quiet` (a zero point).
 [[nodiscard]] Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape, std::int64_t quiet,
                                   const Swarm& swarm = Swarm());

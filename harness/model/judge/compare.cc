@@ -13,10 +13,6 @@ namespace qconform {
 
 namespace {
 
-std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
-  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
-}
-
 double distance(double error) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : std::fabs(error);
 }
@@ -32,8 +28,8 @@ bool examine(const Lowered& lowered, const Tensor& got, std::int64_t index, cons
 
 bool is_right(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
               const Policy& policy, std::int64_t index, TierCounts& tiers) {
-  const bool is_exact = raw(got, index) == raw(exact, index);
-  const bool is_pinned = pinned == nullptr || raw(*pinned, index) == raw(got, index);
+  const bool is_exact = bits_at(got, index) == bits_at(exact, index);
+  const bool is_pinned = pinned == nullptr || bits_at(*pinned, index) == bits_at(got, index);
   const bool right = is_exact ? is_pinned : examine(lowered, got, index, policy, tiers);
   return policy.pinned && pinned != nullptr ? is_pinned : right;
 }
@@ -47,7 +43,7 @@ Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exac
     as_exact = static_cast<std::uint64_t>(elements);
   } else {
     for (std::int64_t i = 0; i < elements; ++i) {
-      if (raw(got, i) == raw(exact, i)) ++as_exact;
+      if (bits_at(got, i) == bits_at(exact, i)) ++as_exact;
       if (is_right(lowered, got, exact, pinned, policy, i, result.tiers)) continue;
       ++result.wrong;
       const double error = number_at(got, i) - number_at(pinned == nullptr ? exact : *pinned, i);

@@ -14,14 +14,6 @@
 namespace qconform {
 namespace {
 
-std::uint64_t raw_at(const Tensor& tensor, std::int64_t index) {
-  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
-}
-
-void set_raw(Tensor& tensor, std::int64_t index, std::uint64_t raw) {
-  set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, raw);
-}
-
 bool is_float(ElementType type) {
   return is_numeric(type) && !is_integer(type);
 }
@@ -44,13 +36,13 @@ std::uint64_t draw_extreme(Rng& rng, ElementType type) {
 }
 
 std::uint64_t draw_pattern(Rng& rng, const Tensor& tensor, std::int64_t index) {
-  const std::uint64_t present = raw_at(tensor, index);
+  const std::uint64_t present = bits_at(tensor, index);
   switch (rng.below(6)) {
     case 0: return draw_extreme(rng, tensor.type);
     case 1: return present + 1;
     case 2: return present - 1;
     case 3: return present ^ std::uint64_t{1} << rng.below(static_cast<std::uint32_t>(bits_of(tensor.type)));
-    case 4: return raw_at(tensor, mutation::draw_index(rng, tensor));
+    case 4: return bits_at(tensor, mutation::draw_index(rng, tensor));
     default: return rng.next();
   }
 }
@@ -85,12 +77,12 @@ void store_number(Tensor& tensor, std::int64_t index, double value) {
   const ElementType element = tensor.type;
   if (is_float(tensor.type)) {
     using reference::Overflow;
-    set_raw(tensor, index, reference::encode(reference::float_format(element), value, Overflow::saturate));
+    set_bits_at(tensor, index, reference::encode(reference::float_format(element), value, Overflow::saturate));
     return;
   }
   const auto [lo, hi] = reference::range_of(element);
   const double whole = std::isnan(value) ? 0 : std::nearbyint(std::clamp<double>(value, lo, hi));
-  set_raw(tensor, index, static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)));
+  set_bits_at(tensor, index, static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)));
 }
 
 Tensor converted(const Tensor& tensor, ElementType type) {
@@ -110,7 +102,7 @@ Tensor reshaped(Rng& rng, const Tensor& tensor, std::vector<std::int64_t> shape)
   result.bytes.resize(static_cast<std::size_t>(bytes_for(tensor.type, elements)));
   if (bits > 64) return result;
   for (std::int64_t i = 0; i < elements; ++i)
-    set_raw(result, i, present > 0 ? raw_at(tensor, i % present) : rng.next());
+    set_bits_at(result, i, present > 0 ? bits_at(tensor, i % present) : rng.next());
   return result;
 }
 
@@ -123,15 +115,15 @@ void change_values(Rng& rng, Tensor& tensor) {
     case 0: {  // one value over a run
       const std::uint64_t raw = draw_pattern(rng, tensor, first);
       const std::int64_t last = std::min(elements - 1, first + rng.between(0, 40));
-      for (std::int64_t i = first; i <= last; ++i) set_raw(tensor, i, raw);
+      for (std::int64_t i = first; i <= last; ++i) set_bits_at(tensor, i, raw);
       return;
     }
     case 1: {  // every element, from two patterns
       const std::uint64_t patterns[] = {draw_pattern(rng, tensor, first), draw_extreme(rng, tensor.type)};
-      for (std::int64_t i = 0; i < elements; ++i) set_raw(tensor, i, rng.pick(patterns));
+      for (std::int64_t i = 0; i < elements; ++i) set_bits_at(tensor, i, rng.pick(patterns));
       return;
     }
-    default: set_raw(tensor, first, draw_pattern(rng, tensor, first));
+    default: set_bits_at(tensor, first, draw_pattern(rng, tensor, first));
   }
 }
 
@@ -140,10 +132,10 @@ void change_scales(Rng& rng, Tensor& scales, bool odd) {
   if (elements == 0 || !is_numeric(scales.type)) return;
   const std::int64_t chosen = mutation::draw_index(rng, scales);
   if (rng.chance(1, 3)) {
-    const std::uint64_t raw = raw_at(scales, chosen);
-    set_raw(scales, chosen, raw + static_cast<std::uint64_t>(rng.between(-2, 2)));
+    const std::uint64_t raw = bits_at(scales, chosen);
+    set_bits_at(scales, chosen, raw + static_cast<std::uint64_t>(rng.between(-2, 2)));
     const double neighbour = number_at(scales, chosen);
-    if (!(neighbour > 0 && std::isfinite(neighbour))) set_raw(scales, chosen, raw);
+    if (!(neighbour > 0 && std::isfinite(neighbour))) set_bits_at(scales, chosen, raw);
     return;
   }
   const double value = odd ? draw_odd_scale(rng) : draw_scale(rng, number_at(scales, chosen));

@@ -81,14 +81,6 @@ std::vector<std::int64_t> positions(std::int64_t count) {
   return result;
 }
 
-std::uint64_t bits_at(const Tensor& tensor, std::int64_t index) {
-  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
-}
-
-void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits) {
-  set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, bits);
-}
-
 bool is_number(ElementType type) {
   if (is_integer(type)) return true;
   switch (type) {

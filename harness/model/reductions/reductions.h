@@ -25,10 +25,6 @@ namespace qconform::shrink {
 /// 0, 1, ..., count - 1.
 [[nodiscard]] std::vector<std::int64_t> positions(std::int64_t count);
 
-/// The stored bits of one element of up to 64 bits.
-[[nodiscard]] std::uint64_t bits_at(const Tensor& tensor, std::int64_t index);
-void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits);
-
 /// Whether the type's elements are numbers that can be made simpler: integers and floats of up to 64 bits.
 [[nodiscard]] bool is_number(ElementType type);
 

@@ -27,13 +27,6 @@ constexpr double kByteDeviation = 73.9;
 constexpr double kOutputDeviation = 30;
 constexpr double kOutputMean = 3.5;
 
-Tensor uniform(ElementType type, std::vector<std::int64_t> shape, Rng& rng) {
-  Tensor tensor{type, std::move(shape), {}};
-  tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
-  rng.fill(tensor.bytes);
-  return tensor;
-}
-
 // Sums of x - x_zero_point over a window have this mean for each unit of summed weights.
 double mean_of_x(const LayerOptions& options) {
   const double middle = options.types == LayerTypes::s8s8 ? -0.5 : 127.5;
@@ -63,7 +56,7 @@ Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& opti
   const bool w_signed = options.types != LayerTypes::u8u8;
   Convolution c;
   set_sizes(c, sizes);
-  c.w = uniform(w_signed ? ElementType::int8 : ElementType::uint8, std::move(c.w.shape), rng);
+  c.w = uniform_bytes(w_signed ? ElementType::int8 : ElementType::uint8, std::move(c.w.shape), rng);
   c.w_zero_point = w_signed ? 0 : 128;
   if (w_signed) {
     std::vector<float> scales(static_cast<std::size_t>(sizes.output_channels));
@@ -73,7 +66,7 @@ Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& opti
   }
   const double deviation = kByteDeviation * kByteDeviation * std::sqrt(static_cast<double>(sizes.depth()));
   c.bias = biases(c, options, deviation);
-  c.x = uniform(x_signed ? ElementType::int8 : ElementType::uint8, std::move(c.x.shape), rng);
+  c.x = uniform_bytes(x_signed ? ElementType::int8 : ElementType::uint8, std::move(c.x.shape), rng);
   c.x_zero_point = options.x_zero_point;
   c.y_type = c.x.type;
   c.y_scale = static_cast<float>(deviation / kOutputDeviation);

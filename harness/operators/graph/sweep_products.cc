@@ -111,13 +111,9 @@ const std::vector<Column>& columns() {
   return all;
 }
 
-bool is_wide(std::uint8_t type) {
-  return kTypes[type] == uint16 || kTypes[type] == int16;
-}
-
 // Returns whether many roundings and fine steps of y would leave several answers.
 bool is_long_and_wide(const Row& r) {
-  return is_wide(r[kYType]) && kSizes[r[kTerms]] > 4;
+  return is_16_bit(r[kYType]) && kSizes[r[kTerms]] > 4;
 }
 
 // Constraints by which versions, types and computations go together.
@@ -182,7 +178,7 @@ std::vector<Constraint> precision_constraints() {
        [](const Row& r) { return r[kScalesPosition] == kPowersOfTwo || !is_long_and_wide(r); }},
       {"y of 16 bits has few terms, or x has 8 bits",
        {kXType, kYType, kTerms},
-       [](const Row& r) { return !is_wide(r[kXType]) || !is_long_and_wide(r); }},
+       [](const Row& r) { return !is_16_bit(r[kXType]) || !is_long_and_wide(r); }},
       {"y of 16 bits has few terms, or w has 8 bits",
        {kYType, kWType, kTerms},
        [](const Row& r) { return kWTypes[r[kWType]] != int16 || !is_long_and_wide(r); }},

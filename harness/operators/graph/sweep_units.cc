@@ -231,10 +231,6 @@ using enum ElementType;
 using sweep::Constraint;
 using sweep::Row;
 
-bool is_16_bit(std::uint8_t type) {
-  return kTypes[type] == uint16 || kTypes[type] == int16;
-}
-
 // "middle" stands for the only zero point of a float type.
 bool has_zero_point(std::uint8_t type, std::uint8_t zero_point) {
   return is_integer(kTypes[type]) || zero_point == kMiddle || zero_point >= kOmitted;

@@ -86,6 +86,10 @@ inline constexpr std::int64_t kOpsets[] = {10, 11, 13, 19, 21, 23, 25};
 enum OpsetClass : std::uint8_t { k10, k11, k13, k19, k21, k23, k25 };
 inline constexpr ElementType kTypes[] = {ElementType::uint8, ElementType::int8, ElementType::uint16,
                                          ElementType::int16, ElementType::int4, ElementType::float8e4m3fn};
+/// Whether a class of kTypes has 16 bits.
+[[nodiscard]] constexpr bool is_16_bit(std::uint8_t type) {
+  return kTypes[type] == ElementType::uint16 || kTypes[type] == ElementType::int16;
+}
 inline constexpr ElementType kReals[] = {ElementType::float32, ElementType::float16, ElementType::bfloat16};
 enum RealClass : std::uint8_t { kFloat32, kFloat16, kBfloat16 };
 inline constexpr std::int64_t kSizes[] = {1, 3, 4, 8, 9, 16, 17, 33};

@@ -14,13 +14,6 @@ constexpr std::string_view kLinearDescription =
     "QuantizeLinear and DequantizeLinear on 64 MiB of float32, beside memcpy of as much";
 constexpr std::int64_t kLinearElements = (std::int64_t{64} << 20) / static_cast<std::int64_t>(sizeof(float));
 
-Tensor uniform_bytes(ElementType type, std::vector<std::int64_t> shape, Rng& rng) {
-  Tensor tensor{type, std::move(shape), {}};
-  tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
-  rng.fill(tensor.bytes);
-  return tensor;
-}
-
 // QuantizeLinear from float32, or DequantizeLinear to float32, whose float32 tensor has `elements` elements.
 // `type` is the quantized one.
 Case linear_case(bool quantize, ElementType type, std::int64_t elements, const LayerOptions& options) {
