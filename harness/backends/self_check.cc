@@ -327,6 +327,10 @@ class SelfChecked final : public Backend, public Worker {
     if (auto reason = reason_against(test_case)) return outcome::Unsupported{std::move(*reason)};
     return inner_->worker()->examine(test_case);
   }
+  [[nodiscard]] Outcome run_first(const Case& test_case) override {
+    if (auto reason = reason_against(test_case)) return outcome::Unsupported{std::move(*reason)};
+    return inner_->worker()->run_first(test_case);
+  }
 
  private:
   [[nodiscard]] bool withheld(const std::string& subject) const {

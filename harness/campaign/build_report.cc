@@ -153,8 +153,7 @@ class ReportBuilder {
     const FailingCase& smallest = symptom.failures->smallest;
     Backend& backend = *backends_[symptom.key.backend];
     const Case test_case = options_.case_at(smallest.index);
-    options_.draft->add(backend.info(), test_case, execute_beside_siblings(backend, test_case, output_),
-                        smallest.verdict);
+    options_.draft->add(backend.info(), test_case, execute_for_judge(backend, test_case, output_), smallest.verdict);
   }
 
   void examine(Symptom& symptom, std::size_t most) {
@@ -169,7 +168,7 @@ class ReportBuilder {
                                       backend.info().name, ++shown_, seconds(), options_.seconds));
       }
       const Case test_case = options_.case_at(index);
-      const Outcome outcome = execute_beside_siblings(backend, test_case, output_);
+      const Outcome outcome = execute_for_judge(backend, test_case, output_);
       Expected expected = expect(test_case, options_.judge.policy);
       assess(test_case, expected);
       Verdict verdict = judge(expected, outcome);

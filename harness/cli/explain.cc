@@ -52,7 +52,7 @@ void attempt(const Expected& expected, const std::string& name, const backend::S
   auto backend = backend::select(name, arithmetic_of(expected.policy.profile), sandbox);
   if (!backend) return;
   GuardedOutput output;
-  attempts.push_back({name, judge(expected, execute_beside_siblings(**backend, *expected.test_case, output))});
+  attempts.push_back({name, judge(expected, execute_for_judge(**backend, *expected.test_case, output))});
 }
 
 // The page for the library's maintainers.

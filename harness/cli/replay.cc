@@ -116,7 +116,7 @@ Result<int> replay(const ReplayOptions& options) {
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
-    results.push_back({name, judge(expected, execute_beside_siblings(*backend, test_case, output))});
+    results.push_back({name, judge(expected, execute_for_judge(*backend, test_case, output))});
     const VerdictKind kind = results.back().verdict.kind;
     conforms = conforms && !is_failure(kind) && kind != VerdictKind::unsupported;
   }
@@ -201,7 +201,7 @@ Result<std::vector<BackendAnswer>> ask_all(const BisectOptions& options) {
     });
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
-    Verdict verdict = judge(expected, execute_beside_siblings(*backend, test_case, output));
+    Verdict verdict = judge(expected, execute_for_judge(*backend, test_case, output));
     const bool is_told = tells(verdict, expected.classification.expectation());
     answers.push_back({name, backend->info().version, std::move(verdict), is_told});
   }

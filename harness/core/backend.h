@@ -157,6 +157,9 @@ class Worker {
     start(test_case);
     return finish();
   }
+  /// Runs a case in a process that runs no other. Others may be under way. Workers whose outcomes have no OnOtherInput
+  /// are not asked, and need no new process.
+  [[nodiscard]] virtual Outcome run_first(const Case& test_case) { return examine(test_case); }
 };
 
 /// The result of prepare: ready to run, a clean refusal, or an answer that the interface does not define.

@@ -113,6 +113,8 @@ struct OnOtherInput {
   std::size_t position = 0;  ///< position of the input that was another
   Tensor input;
   std::vector<Tensor> outputs;
+  /// Whether a process that has run no other case gives these outputs too; nothing where none was asked.
+  std::optional<bool> is_own = std::nullopt;
 };
 
 /// The answer of another setting, form or release of the same library to a case that the backend refused.

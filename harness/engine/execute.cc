@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "harness/base/error.h"
+#include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 
 namespace qconform {
@@ -36,9 +37,18 @@ void ask_siblings(Backend& backend, const Case& test_case, GuardedOutput& output
   }
 }
 
-Outcome execute_beside_siblings(Backend& backend, const Case& test_case, GuardedOutput& output) {
+void ask_new_process(Worker& worker, const Case& test_case, Outcome& outcome) {
+  const std::optional<Case> other = doubtful_other_input(test_case, outcome);
+  if (!other) return;
+  const Outcome alone = worker.run_first(*other);
+  const auto* produced = std::get_if<outcome::Produced>(&alone);
+  outcome.on_other_input->is_own = produced != nullptr && produced->outputs == outcome.on_other_input->outputs;
+}
+
+Outcome execute_for_judge(Backend& backend, const Case& test_case, GuardedOutput& output) {
   Outcome outcome = execute(backend, test_case, output);
   ask_siblings(backend, test_case, output, outcome);
+  if (Worker* worker = backend.worker()) ask_new_process(*worker, test_case, outcome);
   return outcome;
 }
 

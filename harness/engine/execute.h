@@ -58,7 +58,11 @@ class GuardedOutput final : public OutputSink {
 /// first answer (Outcome::elsewhere). The judge tells whether that is right.
 void ask_siblings(Backend& backend, const Case& test_case, GuardedOutput& output, Outcome& outcome);
 
-/// execute(), then ask_siblings(): for whoever judges refusals.
-[[nodiscard]] Outcome execute_beside_siblings(Backend& backend, const Case& test_case, GuardedOutput& output);
+/// Runs a case that has a doubtful_other_input() with that input in a new process, and adds whether that gives the same
+/// (OnOtherInput::is_own).
+void ask_new_process(Worker& worker, const Case& test_case, Outcome& outcome);
+
+/// execute(), ask_siblings() and ask_new_process(): for whoever judges.
+[[nodiscard]] Outcome execute_for_judge(Backend& backend, const Case& test_case, GuardedOutput& output);
 
 }  // namespace qconform

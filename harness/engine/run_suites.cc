@@ -442,12 +442,14 @@ class SuiteRunner {
             .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
   }
 
-  // Runs a failing case more closely: it may be unwritten memory, or answer differently each time.
+  // Runs a failing case more closely: it may be unwritten memory, answer differently each time, or remember inputs.
   static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
     Outcome outcome = worker.examine(test_case);
     const auto* again = std::get_if<outcome::Produced>(&outcome);
-    if (again == nullptr || again->outputs == first.outputs) return outcome;
-    return outcome::Nondeterministic{"another output when it was run again"};
+    if (again != nullptr && again->outputs != first.outputs)
+      return outcome::Nondeterministic{"another output when it was run again"};
+    ask_new_process(worker, test_case, outcome);
+    return outcome;
   }
 
   double note_backend_time() {

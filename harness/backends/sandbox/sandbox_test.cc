@@ -333,6 +333,18 @@ INSTANTIATE_TEST_SUITE_P(
         ::testing::Values(Guard::full)),
     [](const auto& test) { return std::string(std::get<0>(test.param).name); });
 
+// The first answer again is no memory where a new process gives it too: the backend is wrong on the other x by itself.
+TEST(Sandbox, AWrongAnswerThatANewProcessGivesTooIsNoMemoryOfEarlierRuns) {
+  auto backend = open_sandboxed("plugin:" + library("constant_x"), Guard::full);
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::depends_on_earlier_runs), 0U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::wrong), 1U);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(name_of(report.findings[0].kind), name_of(VerdictKind::wrong));
+  EXPECT_EQ(report.findings[0].example.id, "row-13/another-x") << "it fails by itself";
+}
+
 // One that says that it keeps its inputs is given no others.
 TEST(Plugin, ConformsOnRows) {
   for (const char* name : {"row", "larger", "fixed_x"}) {

@@ -381,7 +381,7 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   }
   if (group == nullptr || !group->cause) return;
   GuardedOutput output;
-  const Outcome outcome = execute_beside_siblings(*backends_[backend], finding.example, output);
+  const Outcome outcome = execute_for_judge(*backends_[backend], finding.example, output);
   Expected expected = expect(finding.example, policy_);
   assess(finding.example, expected);
   const auto observation = Observation::borrowing(finding.example, expected, outcome);

@@ -310,7 +310,7 @@ std::string_view name_of(Ending ending) {
 
 Runner in_process(Backend& backend) {
   return [&backend, output = std::make_shared<GuardedOutput>()](const Case& test_case) {
-    return execute_beside_siblings(backend, test_case, *output);
+    return execute_for_judge(backend, test_case, *output);
   };
 }
 

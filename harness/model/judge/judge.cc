@@ -381,11 +381,10 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
 namespace {
 
 // The case with the input that the prepared node got in a further run. Nothing without such a run.
-std::optional<Case> with_other_input(const Expected& expected, const Outcome& outcome) {
+std::optional<Case> with_other_input(const Case* base, const Outcome& outcome) {
   const auto& other = outcome.on_other_input;
-  if (!other || !std::holds_alternative<outcome::Produced>(outcome) || expected.test_case == nullptr)
-    return std::nullopt;
-  Case test_case = *expected.test_case;
+  if (!other || !std::holds_alternative<outcome::Produced>(outcome) || base == nullptr) return std::nullopt;
+  Case test_case = *base;
   // Does not trust a worker's memory.
   if (other->position >= test_case.inputs.size() || !test_case.inputs[other->position]) return std::nullopt;
   Tensor& input = *test_case.inputs[other->position];
@@ -398,15 +397,19 @@ std::optional<Case> with_other_input(const Expected& expected, const Outcome& ou
   return test_case;
 }
 
-// Judges the answer of the prepared node to another input, where that is wrong. The first answer again shows that the
-// backend keeps the first input; a newly prepared node gives any other wrong answer too.
+bool is_first_answer_again(const Outcome& outcome) {
+  return outcome.on_other_input->outputs == std::get<outcome::Produced>(outcome).outputs;
+}
+
+// Judges the answer of the prepared node to another input, where that is wrong. A newly prepared node gives it too. The
+// first answer again shows that the backend keeps the first input only where a new process gives another answer.
 std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outcome& outcome) {
-  const std::optional<Case> test_case = with_other_input(expected, outcome);
+  const std::optional<Case> test_case = with_other_input(expected.test_case, outcome);
   if (!test_case) return std::nullopt;
   const std::vector<Tensor>& outputs = outcome.on_other_input->outputs;
   Verdict verdict = judge_outputs(expect(*test_case, expected.policy), outputs);
   if (!is_failure(verdict.kind)) return std::nullopt;
-  if (outputs != std::get<outcome::Produced>(outcome).outputs) {
+  if (!is_first_answer_again(outcome) || outcome.on_other_input->is_own.value_or(true)) {
     verdict.detail += ", when the prepared node is run with another x";
     return verdict;
   }
@@ -452,11 +455,18 @@ Verdict judge(const Expected& expected, const Outcome& outcome) {
   return verdict;
 }
 
+std::optional<Case> doubtful_other_input(const Case& test_case, const Outcome& outcome) {
+  std::optional<Case> other = with_other_input(&test_case, outcome);
+  if (!other || outcome.on_other_input->is_own || !is_first_answer_again(outcome)) return std::nullopt;
+  const bool is_wrong = is_failure(judge_outputs(expect(*other, {}), outcome.on_other_input->outputs).kind);
+  return is_wrong ? std::move(other) : std::nullopt;
+}
+
 std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome) {
   if (is_failure(judge_outcome(expected, outcome).kind)) return std::nullopt;
   const std::optional<Verdict> wrong = wrong_on_other_input(expected, outcome);
   if (!wrong || wrong->kind == VerdictKind::depends_on_earlier_runs) return std::nullopt;
-  std::optional<Case> test_case = with_other_input(expected, outcome);
+  std::optional<Case> test_case = with_other_input(expected.test_case, outcome);
   test_case->id += "/another-x";
   test_case->tags.emplace_back(kAnotherXTag);
   test_case->note = test_case->note.empty() ? "with another x" : "with another x than: " + test_case->note;

@@ -121,10 +121,14 @@ struct SelfContained {
   Outcome outcome;  ///< Produced
 };
 
+/// Returns the case with the other x where a prepared node gave its first answer again and that is wrong, and no new
+/// process was asked whether it gives this answer too (OnOtherInput::is_own): only that tells a backend that keeps the
+/// first x from one that is wrong on the other by itself. Nothing otherwise.
+[[nodiscard]] std::optional<Case> doubtful_other_input(const Case& test_case, const Outcome& outcome);
+
 /// Returns a case that fails by itself where a prepared node is right on the x of the case and wrong on the other x
 /// that it then got: the case with that x, on which a newly prepared node gives the same answer. It has the tag, and
-/// the case's id with "/another-x". Nothing otherwise, and where the node gave its first answer again: then the answer
-/// depends on the order of the runs.
+/// the case's id with "/another-x". Nothing otherwise, and where the answer depends on earlier runs.
 [[nodiscard]] std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome);
 
 /// Returns the profiles that pin one answer for each case and whose answer equals the wrong output, bit for bit. None

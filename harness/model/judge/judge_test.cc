@@ -277,7 +277,17 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   };
   EXPECT_EQ(verdict_with(*expected_of(other).output).kind, VerdictKind::pass);
   EXPECT_FALSE(with_its_own_input(expected, outcome).has_value()) << "both answers are right";
-  const Verdict kept = verdict_with(*expected.output);
+  // The first answer again is a memory only where a new process gives another.
+  EXPECT_FALSE(doubtful_other_input(test_case, outcome).has_value()) << "it is right";
+  EXPECT_EQ(verdict_with(*expected.output).kind, VerdictKind::wrong);
+  const auto doubtful = doubtful_other_input(test_case, outcome);
+  ASSERT_TRUE(doubtful.has_value());
+  EXPECT_EQ(doubtful->inputs, other.inputs);
+  outcome.on_other_input->is_own = true;
+  EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::wrong);
+  EXPECT_FALSE(doubtful_other_input(test_case, outcome).has_value()) << "a new process was asked";
+  outcome.on_other_input->is_own = false;
+  const Verdict kept = judge(expected, outcome);
   EXPECT_EQ(kept.kind, VerdictKind::depends_on_earlier_runs);
   EXPECT_EQ(kept.detail, "gives the first answer again when the prepared node is run with another x");
   const Verdict wrong = verdict_with(make::float32({2}, {9, 9}));
@@ -291,6 +301,7 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   EXPECT_EQ(own->test_case.tags, std::vector<std::string>{std::string(kAnotherXTag)});
   EXPECT_EQ(judge(expected_of(own->test_case), own->outcome).detail, "2 of 2 elements wrong");
   outcome.on_other_input->outputs = {*expected.output};
+  outcome.on_other_input->is_own = false;
   EXPECT_FALSE(with_its_own_input(expected, outcome).has_value()) << "the first answer again";
   // A case that should have been refused has no right answer to hold another against.
   Case refused = test_case;
