@@ -271,7 +271,10 @@ Result<IssueProgram> program_for(const Expected& expected, const backend::Specif
 #include <issue_programs.inc>
   };
 #undef QCONFORM_ISSUE_PROGRAM
-  if (is_judged_as_graph(*expected.test_case)) return fail("--issue", "a program has one node, the case has several");
+  if (is_judged_as_graph(*expected.test_case)) {
+    return fail("--issue",
+                "programs compute single operators of a library's interface, not " + kind_text(*expected.test_case));
+  }
   std::vector<std::string_view> names;
   for (const ProgramLibrary& library : kLibraries) {
     if (what.kind == backend::Specification::Kind::named && library.name == what.name)

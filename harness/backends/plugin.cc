@@ -18,6 +18,7 @@
 #include "harness/graphs/case_graph.h"
 #include "harness/model/family.h"
 #include "harness/model/operator.h"
+#include "harness/model/text.h"
 
 namespace qconform::backend {
 namespace {
@@ -386,7 +387,7 @@ class Plugin final : public Backend {
     };
     const qc_backend& functions = plugin_.functions;
     if (is_judged_as_graph(test_case) && (functions.capabilities & QC_UNITS) == 0) {
-      return outcome::Unsupported{"takes no graphs of several nodes: it does not say that it takes units"};
+      return outcome::Unsupported{"takes no " + kind_text(test_case) + ": it does not say that it takes units"};
     }
     if (const auto fits = check_wiring(test_case); !fits) return outcome::Rejected{fits.error().text()};
     const bool channels_last = (functions.capabilities & QC_NEEDS_CHANNELS_LAST) != 0;

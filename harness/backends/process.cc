@@ -14,6 +14,7 @@
 
 #include "harness/backends/process_backend.h"
 #include "harness/model/operator.h"
+#include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/protobuf.h"
 
@@ -159,7 +160,7 @@ Result<void> StreamBackend::open() {
 // The outcome of a case that cannot be begun.
 std::optional<Outcome> StreamBackend::begin(const Case& test_case) {
   if (is_judged_as_graph(test_case) && !takes_units_) {
-    return outcome::Unsupported{"takes no graphs of several nodes: its HELO has no line units"};
+    return outcome::Unsupported{"takes no " + kind_text(test_case) + ": its HELO has no line units"};
   }
   auto model = case_to_fed_model(test_case, {});
   if (!model) return outcome::Unsupported{"the case is larger than a message: " + model.error().text()};

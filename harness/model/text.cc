@@ -96,6 +96,10 @@ std::string scaled_value_text(std::int64_t accumulator, float x_scale, float w_s
                        static_cast<std::uint64_t>(divisor), negative);
 }
 
+std::string kind_text(const Case& test_case) {
+  return test_case.nodes.size() == 1 ? operator_name(test_case) : "graphs of several nodes";
+}
+
 std::string attribute_text(const Attribute::Value& value) {
   return std::visit(
       [](const auto& held) {

@@ -11,6 +11,7 @@
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/opencv/opencv_form.h"
 #include "harness/model/operator.h"
+#include "harness/model/text.h"
 
 namespace qconform::libraries {
 namespace {
@@ -93,7 +94,7 @@ class OpenCv final : public Backend {
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     // In a frame like that of one node, 4.6.0 refuses nearly all graphs and answers none right (docs/backends.md).
-    if (is_judged_as_graph(test_case)) return refused(test_case, "graphs of several nodes are not handed to it");
+    if (is_judged_as_graph(test_case)) return refused(test_case, "it is handed no " + kind_text(test_case));
     if (test_case.input(0) == nullptr) return refused(test_case, "x: omitted");
     const auto frame = opencv_frame_of(test_case);
     if (!frame) return refused(test_case, "no form for " + test_case.node().op_type + " with these types");
