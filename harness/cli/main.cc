@@ -17,18 +17,25 @@ namespace {
 
 using namespace qconform::cli;
 
-// CLI11 says of an unknown command only that one is required.
+// CLI11 says of an unknown command, or an unknown one of its topics, only that one is required.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return error.what();
-  std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return error.what();
-    if (command->get_group().empty()) continue;  // hidden
-    known.push_back(command->get_name());
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const CLI::App* next = nullptr;
+    std::vector<std::string> known;
+    for (const CLI::App* command : at->get_subcommands({})) {
+      if (command->get_name() == argv[i]) next = command;
+      if (!command->get_group().empty()) known.push_back(command->get_name());  // others are hidden
+    }
+    if (next == nullptr && !known.empty()) {
+      const std::vector<std::string_view> names(known.begin(), known.end());
+      return fmt::format("no command \"{}\"{} There are {}", fmt::join(argv + 1, argv + i + 1, " "),
+                         qconform::ending_with_guess(argv[i], names), fmt::join(known, ", "));
+    }
+    if (next == nullptr) break;
+    at = next;
   }
-  const std::vector<std::string_view> names(known.begin(), known.end());
-  return fmt::format("no command \"{}\"{} There are {}", argv[1], qconform::ending_with_guess(argv[1], names),
-                     fmt::join(known, ", "));
+  return error.what();
 }
 
 // CLI11 takes -1 for 2^64 - 1 where a number has no sign.
