@@ -1,5 +1,6 @@
 #include "harness/forms/json/case_json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -161,8 +162,26 @@ TEST(CaseJson, ReadsFloatsFromIntegersAndKeepsNegativeZero) {
   EXPECT_EQ(tensor, make::float32({4}, {1.0F, -2.0F, -0.0F, 0.0F}));
 }
 
+TEST(CaseJson, SaysHowElementsAreWritten) {
+  const auto error_of_one = [](const std::string& type, const std::string& value) {
+    return error_of(altered(R"("x", "type": "uint8", "shape": [1, 1, 1, 3], "data": [255, 0, 7])",
+                            fmt::format(R"("x", "type": "{}", "shape": [1], "data": [{}])", type, value)));
+  };
+  EXPECT_EQ(
+      error_of_one("float", "\"0.5\""),
+      "cases[0].inputs[0].data[0]: \"0.5\" is not a float: expected a number without quotes, or its bits as \"0x\" "
+      "and 8 digits of 0 to f");
+  EXPECT_EQ(error_of_one("float16", "0.5"),
+            "cases[0].inputs[0].data[0]: 0.5 is not a float16: expected its bits as \"0x\" and 4 digits of 0 to f");
+}
+
 TEST(CaseJson, NamesThePlaceOfAnError) {
   EXPECT_EQ(error_of(altered("[255, 0, 7]", "[255, 300, 7]")), "cases[0].inputs[0].data[1]: 300 is not a uint8");
+  EXPECT_EQ(error_of(altered("[255, 0, 7]", "[255, \"0\", 7]")),
+            "cases[0].inputs[0].data[1]: \"0\" is not a uint8: expected a number without quotes");
+  EXPECT_EQ(
+      error_of(altered("\"type\": \"uint8\", \"shape\": [1, 1, 1, 3]", "\"type\": \"u8\", \"shape\": [1, 1, 1, 3]")),
+      "cases[0].inputs[0].type: \"u8\" is not an element type, such as \"uint8\" or \"float\"");
   EXPECT_EQ(error_of(altered("[255, 0, 7]", "[255, 7]")),
             "cases[0].inputs[0].data: expected 3 values for shape [1, 1, 1, 3], got 2");
   EXPECT_EQ(error_of(altered("\"name\": \"w\"", "\"name\": \"x\"")),

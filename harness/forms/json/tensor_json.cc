@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -197,11 +199,19 @@ void spread_first(Tensor& tensor, std::int64_t elements) {
   }
 }
 
+std::string not_an_element(const Json& value, ElementType type) {
+  const std::string is_none = brief(value) + " is not a " + name_of(type);
+  if (is_integer_or_boolean(type)) return value.is_number() ? is_none : is_none + ": expected a number without quotes";
+  const std::string bits = fmt::format("its bits as \"0x\" and {} digits of 0 to f", bits_of(type) / 4);
+  const bool has_numbers = type == ElementType::float32 || type == ElementType::float64;
+  return is_none + (has_numbers ? ": expected a number without quotes, or " : ": expected ") + bits;
+}
+
 bool read_fill(JsonFields& fields, const Json& value, const std::string& where, std::int64_t elements, Tensor& out) {
   // The value is checked for an empty tensor too, which has nowhere to put it.
   Tensor one{out.type, {}, std::vector<std::byte>(static_cast<std::size_t>(bytes_for(out.type, 1)))};
   if (!set_element(one, 0, value)) {
-    return fields.refuse(json_path(where, "fill"), brief(value) + " is not a " + name_of(out.type));
+    return fields.refuse(json_path(where, "fill"), not_an_element(value, out.type));
   }
   if (elements == 0) return true;
   (void)set_element(out, 0, value);
@@ -214,7 +224,7 @@ bool read_data(JsonFields& fields, const Json& value, const std::string& where, 
   for (std::int64_t i = 0; i < elements; ++i) {
     const auto position = static_cast<std::size_t>(i);
     if (!set_element(out, i, value[position])) {
-      return fields.refuse(json_path(where, position), brief(value[position]) + " is not a " + name_of(out.type));
+      return fields.refuse(json_path(where, position), not_an_element(value[position], out.type));
     }
   }
   return true;
@@ -224,7 +234,7 @@ bool read_type(JsonFields& fields, const Json& value, const std::string& where, 
   std::string name;
   if (!fields.read(value, where, name)) return false;
   const std::optional<ElementType> type = element_type_named(name);
-  if (!type) return fields.refuse(where, brief(value) + " is not the name of an element type");
+  if (!type) return fields.refuse(where, brief(value) + " is not an element type, such as \"uint8\" or \"float\"");
   out = *type;
   return true;
 }
