@@ -201,8 +201,7 @@ bool check_attributes(const NodeLowering& node, std::span<const AttributeSignatu
 }
 
 bool is_judged(const NodeOperator& known, ElementType type) {
-  using enum ElementType;
-  return !known.computes || type == float32 || type == float16 || type == bfloat16;
+  return !known.computes || type == ElementType::float32 || is_16bit_float(type);
 }
 
 bool check_types(const NodeLowering& node, const NodeOperator& known) {

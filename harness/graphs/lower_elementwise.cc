@@ -123,11 +123,6 @@ bool lower_clip(const NodeLowering& node) {
   return most && emit_clip(node, *least, *most);
 }
 
-bool is_float(ElementType type) {
-  using enum ElementType;
-  return type == float32 || type == float16 || type == bfloat16 || type == float64;
-}
-
 // Whether every value of the one type is one of the other; both are no integers beyond 32 bits.
 bool holds_all_of(ElementType to, ElementType from) {
   using enum ElementType;
@@ -157,7 +152,7 @@ bool lower_cast(const NodeLowering& node, TypeSet types) {
   if (from == to || widens(from, to)) {
     return node.claim(node.shape(0)) && node.emit(Move{}, {node.id(0)}, node.shape(0), to);
   }
-  if (!is_float(to)) return node.limit("to", fmt::format("{} to {} is not judged", name_of(from), name_of(to)));
+  if (!is_wide_float(to)) return node.limit("to", fmt::format("{} to {} is not judged", name_of(from), name_of(to)));
   if (!holds_all_of(to, from)) node.rounds();
   return emit_unary(node, Function::cast, 0, 0, to);
 }

@@ -105,8 +105,7 @@ struct Quantization {
 std::optional<Quantization> quantization(const NodeLowering& node, const Side& side, ElementType type,
                                          const Shape& operand, const Shape& whole) {
   if (node.type(side.input) != ElementType::float32) {
-    const bool is_new = node.opset() >= 21 && (node.type(side.input) == ElementType::float16 ||
-                                               node.type(side.input) == ElementType::bfloat16);
+    const bool is_new = node.opset() >= 21 && is_16bit_float(node.type(side.input));
     if (is_new) return node.limit(side.name, name_of(node.type(side.input)) + " is not judged"), std::nullopt;
     return node.signature(side.name, "expected element type float32, got " + name_of(node.type(side.input))),
            std::nullopt;

@@ -224,7 +224,7 @@ WeightedTaps with_axis(const WeightedTaps& all, const std::vector<std::vector<Ta
 bool emit_linear(const NodeLowering& node, Coordinates coordinates, const std::vector<ResizedAxis>& axes, Shape shape) {
   using enum ElementType;
   const ElementType type = node.type(0);
-  if (type != float32 && type != float16 && type != bfloat16) {
+  if (type != float32 && !is_16bit_float(type)) {
     return node.limit("X", name_of(type) + " is not judged beside mode linear");
   }
   std::vector<std::vector<std::vector<Tap>>> taps;

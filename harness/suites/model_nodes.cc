@@ -147,10 +147,6 @@ tl::unexpected<Error> skip(std::string reason) {
   return fail("", std::move(reason), "skip");
 }
 
-bool is_float16(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16;
-}
-
 /// Types beside which a zero point is there for the sake of the form, and other values than 0 are
 /// implementation-defined (D3).
 bool has_no_offset(ElementType type) {
@@ -196,7 +192,7 @@ double InputDrawer::scale_beside_data() const {
   const onnx::TensorProto* proto = inputs_.constant(inputs_.scale());
   if (proto == nullptr) return kUsualScale;
   const auto scale = tensor_from_proto(*proto, external_);
-  const bool real = scale && (scale->type == ElementType::float32 || is_float16(scale->type));
+  const bool real = scale && (scale->type == ElementType::float32 || is_16bit_float(scale->type));
   if (!real || scale->elements() == 0) return kUsualScale;
   const double value = number_at(*scale, 0);
   return std::isfinite(value) ? value : kUsualScale;
@@ -228,7 +224,7 @@ Result<Tensor> InputDrawer::values(const InputSignature& input, ElementType type
                 " elements to draw");
   }
   const bool scale = name.ends_with("_scale");
-  if (type == ElementType::float32 || is_float16(type) || (scale && type == ElementType::float8e8m0)) {
+  if (type == ElementType::float32 || is_16bit_float(type) || (scale && type == ElementType::float8e8m0)) {
     return floats(input, type, std::move(shape));
   }
   if (is_8bit_integer(type)) return random_data8(rng_, type, std::move(shape), zero_point_beside(name));

@@ -9,11 +9,6 @@
 namespace qconform::reference::graph {
 namespace {
 
-bool is_float(ElementType type) {
-  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16 ||
-         type == ElementType::float64;
-}
-
 Spread stated(const Program& program, const Value& value) {
   Spread spread(value.stated.size());
   spread.lo = spread.hi = value.stated;
@@ -39,7 +34,7 @@ Bounds bounds(Spread spread, const Value& value) {
 
 double rounded_to_type(ElementType type, double value) {
   if (type == ElementType::float32) return static_cast<double>(static_cast<float>(value));
-  return is_float(type) && type != ElementType::float64 ? rounded_to(float_format(type), value) : value;
+  return is_wide_float(type) && type != ElementType::float64 ? rounded_to(float_format(type), value) : value;
 }
 
 int precision_of(ElementType type) {
@@ -53,7 +48,7 @@ int precision_of(ElementType type) {
 
 double overflow_of(ElementType type) {
   if (type == ElementType::float16) return 65520.0;
-  return is_float(type) && type != ElementType::float64 ? std::ldexp(1, 128) : kInfinity;
+  return is_wide_float(type) && type != ElementType::float64 ? std::ldexp(1, 128) : kInfinity;
 }
 
 Interval StepView::within_range(Interval exact) const {

@@ -67,17 +67,11 @@ bool divides_finitely(double x, double scale) {
   return std::isfinite(x) && std::isfinite(scale) && scale != 0;
 }
 
-// A float type that carries data: what can be a precision.
-bool is_arithmetic(ElementType type) {
-  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16 ||
-         type == ElementType::float64;
-}
-
 }  // namespace
 
 ElementType division_type(const QuantizeLinear& node) {
   for (const ElementType type : {node.precision, node.scale_type, node.x_type}) {
-    if (is_arithmetic(type)) return type;
+    if (is_wide_float(type)) return type;
     if (type == ElementType::int32) break;
   }
   return ElementType::float32;
@@ -102,7 +96,7 @@ Quotient divide(const Division& division, double x, double scale) {
 
 Divisions::Divisions(const QuantizeLinear& node, Wording wording) {
   const ElementType type = division_type(node);
-  const bool is_narrow = type == ElementType::float16 || type == ElementType::bfloat16;
+  const bool is_narrow = is_16bit_float(type);
   const bool has_integers = node.x_type == ElementType::int32 || node.scale_type == ElementType::int32;
   const bool is_stated = node.version >= 23 && node.scale_type != ElementType::float8e8m0;
   const char* const rule = has_integers ? "Q6" : is_narrow || node.version >= 23 ? "Q3" : "Q1";

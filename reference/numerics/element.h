@@ -109,6 +109,16 @@ enum class ElementType : std::int32_t {
          type == ElementType::float8e5m2fnuz;
 }
 
+/// float16 and bfloat16.
+[[nodiscard]] constexpr bool is_16bit_float(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16;
+}
+
+/// Floats of 16 to 64 bits: those that carry data and can be a precision.
+[[nodiscard]] constexpr bool is_wide_float(ElementType type) {
+  return is_16bit_float(type) || type == ElementType::float32 || type == ElementType::float64;
+}
+
 /// Whether the reference computes with values of the type: no integers of 64 bits, no uint32, no truth values, no
 /// complex numbers, no texts.
 [[nodiscard]] constexpr bool is_numeric(ElementType type) {

@@ -185,9 +185,6 @@ bool has_another_axis(const TriggerSample& s) {
   const auto rank = static_cast<std::int64_t>(s.x().shape.size());
   return axis != nullptr && rank > 1 && (std::get<std::int64_t>(axis->value) + rank) % rank != 1;
 }
-bool is_narrow(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16;
-}
 bool is_zero_point_scaled(const TriggerSample& s) {
   const DequantizeLinear& node = s.dequantize();
   // Without a zero point 0 * scale is subtracted: that shows where it is no +0, and in -0.
@@ -286,7 +283,7 @@ const std::map<std::string_view, Trigger> kTriggers{
     {"output-dtype-unread", [](const TriggerSample& s) { return s.test_case.attribute("output_dtype") != nullptr; }},
     {"precision-unread", [](const TriggerSample& s) { return s.test_case.attribute("precision") != nullptr; }},
     {"saturate-unread", [](const TriggerSample& s) { return !s.quantize().saturate; }},
-    {"quotient-wide", [](const TriggerSample& s) { return is_narrow(division_type(s.quantize())); }},
+    {"quotient-wide", [](const TriggerSample& s) { return is_16bit_float(division_type(s.quantize())); }},
     {"quotient-fused",
      [](const TriggerSample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
     {"e4m3fn-overflows-late",
@@ -295,7 +292,7 @@ const std::map<std::string_view, Trigger> kTriggers{
      [](const TriggerSample& s) { return !s.quantize().saturate && s.quantize().y_type == ElementType::float8e5m2; }},
     {"dq-fused",
      [](const TriggerSample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == ElementType::uint8; }},
-    {"product-wide", [](const TriggerSample& s) { return is_narrow(s.dequantize().y_type); }},
+    {"product-wide", [](const TriggerSample& s) { return is_16bit_float(s.dequantize().y_type); }},
     {"blocked-interleave", [](const TriggerSample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
     {"dq-expanded", is_zero_point_scaled},
     {"denormal-flush", has_subnormals},
