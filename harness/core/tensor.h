@@ -30,6 +30,18 @@ namespace qconform {
 /// The type with that name, if there is one.
 [[nodiscard]] std::optional<ElementType> element_type_named(std::string_view name);
 
+/// Smallest and largest value of an integer type, both included; differences of them do not overflow.
+struct IntegerEnds {
+  std::int64_t lo;
+  std::int64_t hi;
+};
+
+/// `type` is an integer type of at most 32 bits.
+[[nodiscard]] constexpr IntegerEnds ends_of(ElementType type) {
+  const std::int64_t values = std::int64_t{1} << bits_of(type);
+  return is_signed_integer(type) ? IntegerEnds{-values / 2, values / 2 - 1} : IntegerEnds{0, values - 1};
+}
+
 // Sets of element types, as contracts state them.
 
 class TypeSet {

@@ -96,7 +96,7 @@ RelationDefect rounding_defect(std::string name, double (*round)(double)) {
                 relations::subject_of(test_case) ? read_convolution(test_case) : std::nullopt;
             if (!c || !c->is_quantized) return;
             const ConvolutionSums sums = exact_sums(*c);
-            const relations::Range range = relations::range_of(c->y_type);
+            const IntegerEnds ends = ends_of(c->y_type);
             for (std::int64_t i = 0; i < y.elements(); ++i) {
               const auto sum = static_cast<double>(reference::wrap_to_int32(sums.values[at(i)]));
               const double v = sum * static_cast<double>(c->x_scale.of(0)) *
@@ -104,7 +104,7 @@ RelationDefect rounding_defect(std::string name, double (*round)(double)) {
                                static_cast<double>(c->y_scale.of(0));
               const double limited = std::clamp(v, -1e6, 1e6);
               const auto rounded = static_cast<std::int64_t>(round(limited)) + c->y_zero_point.of(0);
-              set_integer(y, i, std::clamp(rounded, range.lo, range.hi));
+              set_integer(y, i, std::clamp(rounded, ends.lo, ends.hi));
             }
           }};
 }
@@ -230,9 +230,9 @@ std::vector<RelationDefect> other_defects() {
        .spoil =
            [](const Case& test_case, Tensor& y) {
              if (test_case.node().op_type != "QuantizeLinear" && test_case.node().op_type != "QLinearConv") return;
-             const relations::Range range = relations::range_of(y.type);
+             const IntegerEnds ends = ends_of(y.type);
              for (std::int64_t i = 0; i < y.elements(); ++i)
-               if (integer_at(y, i) == range.hi) set_integer(y, i, range.lo);
+               if (integer_at(y, i) == ends.hi) set_integer(y, i, ends.lo);
            }},
       {.name = "stale",
        .spoil =

@@ -49,15 +49,6 @@ std::uint32_t Swarm::scaled(Feature feature, std::uint32_t usual) const {
 
 namespace {
 
-struct RangeEnds {
-  std::int64_t lo;
-  std::int64_t hi;
-};
-
-RangeEnds ends_of(ElementType type) {
-  return type == ElementType::int8 ? RangeEnds{-128, 127} : RangeEnds{0, 255};
-}
-
 std::byte byte_of(std::int64_t value) {
   return static_cast<std::byte>(static_cast<std::uint64_t>(value) & 0xFFU);
 }
@@ -75,7 +66,7 @@ std::uint64_t spread(std::uint64_t word) {
 }
 
 // One byte in eight is uniform, the others are either end.
-void fill_with_ends(Rng& rng, std::span<std::byte> bytes, RangeEnds ends) {
+void fill_with_ends(Rng& rng, std::span<std::byte> bytes, IntegerEnds ends) {
   const std::uint64_t lo = in_each_byte(byte_of(ends.lo));
   const std::uint64_t either = lo ^ in_each_byte(byte_of(ends.hi));
   rng.fill(bytes, [&](Rng& draws) {

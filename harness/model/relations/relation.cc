@@ -24,37 +24,32 @@ class Offset final : public Agreement {
 
 class MovedByOne final : public Agreement {
  public:
-  MovedByOne(Range range, std::int64_t step) : range_(range), step_(step) {}
+  MovedByOne(IntegerEnds ends, std::int64_t step) : ends_(ends), step_(step) {}
 
   [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
-    const Range allowed = allowed_after(integer_at(base, link.base));
+    const IntegerEnds allowed = allowed_after(integer_at(base, link.base));
     const std::int64_t got = integer_at(derived, link.element);
     return got >= allowed.lo && got <= allowed.hi;
   }
   [[nodiscard]] std::string required(const Tensor& base, const Link& link) const override {
-    const Range allowed = allowed_after(integer_at(base, link.base));
+    const IntegerEnds allowed = allowed_after(integer_at(base, link.base));
     return allowed.lo == allowed.hi ? std::to_string(allowed.lo)
                                     : std::to_string(allowed.lo) + " or " + std::to_string(allowed.hi);
   }
 
  private:
-  [[nodiscard]] Range allowed_after(std::int64_t value) const {
+  [[nodiscard]] IntegerEnds allowed_after(std::int64_t value) const {
     const std::int64_t moved = value + step_;
-    if (moved < range_.lo || moved > range_.hi) return {value, value};
-    const bool may_stay = value == (step_ > 0 ? range_.lo : range_.hi);
-    return may_stay ? Range{std::min(value, moved), std::max(value, moved)} : Range{moved, moved};
+    if (moved < ends_.lo || moved > ends_.hi) return {value, value};
+    const bool may_stay = value == (step_ > 0 ? ends_.lo : ends_.hi);
+    return may_stay ? IntegerEnds{std::min(value, moved), std::max(value, moved)} : IntegerEnds{moved, moved};
   }
 
-  Range range_;
+  IntegerEnds ends_;
   std::int64_t step_;
 };
 
 }  // namespace
-
-Range range_of(ElementType type) {
-  const auto range = reference::range_of(type);
-  return {range.lo, range.hi};
-}
 
 std::int64_t shift_to_other_sign(ElementType type) {
   return type == ElementType::int8 ? 128 : -128;
@@ -87,9 +82,9 @@ Applied shifted_output(Case derived, std::int64_t offset) {
   });
 }
 
-Applied moved_output(Case derived, Range range, std::int64_t step) {
-  return Derivation([derived = std::move(derived), range, step](const Tensor&) {
-    return Application{{derived}, {}, std::make_shared<MovedByOne>(range, step)};
+Applied moved_output(Case derived, IntegerEnds ends, std::int64_t step) {
+  return Derivation([derived = std::move(derived), ends, step](const Tensor&) {
+    return Application{{derived}, {}, std::make_shared<MovedByOne>(ends, step)};
   });
 }
 

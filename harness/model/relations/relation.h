@@ -182,13 +182,6 @@ using Values = std::vector<std::int64_t>;
 
 [[nodiscard]] Values integer_values(const Tensor& tensor);
 
-/// Smallest and largest value of an integer type of at most 16 bits.
-struct Range {
-  std::int64_t lo;
-  std::int64_t hi;
-};
-[[nodiscard]] Range range_of(ElementType type);
-
 /// The 8-bit type of the other signedness, and what its numbers have to be moved by.
 [[nodiscard]] std::int64_t shift_to_other_sign(ElementType type);
 /// The numbers of an 8-bit tensor, moved by that.
@@ -258,7 +251,7 @@ template <typename PlaceOf>
 
 /// y of the integers of `range` with its zero point moved by `step`, which is 1 or -1: what was not saturated moves
 /// with it; what was may move less.
-[[nodiscard]] Applied moved_output(Case derived, Range range, std::int64_t step);
+[[nodiscard]] Applied moved_output(Case derived, IntegerEnds ends, std::int64_t step);
 
 /// first, first + 1, ..., first + count - 1
 [[nodiscard]] Values counting(std::int64_t first, std::int64_t count);

@@ -37,20 +37,15 @@ std::optional<Row> row_of(const SweptModel& swept, const Case& test_case) {
   return row;
 }
 
-Range range_of(ElementType type) {
-  const std::int64_t values = std::int64_t{1} << bits_of(type);
-  return is_signed_integer(type) ? Range{-values / 2, values / 2 - 1} : Range{0, values - 1};
-}
-
 std::uint8_t zero_point_class(ElementType type, std::int64_t value) {
-  const auto [lo, hi] = range_of(type);
+  const auto [lo, hi] = ends_of(type);
   if (value == lo) return 0;
   if (value == (lo + hi + 1) / 2) return 1;
   return value == hi ? 2 : 3;
 }
 
 std::int64_t draw_zero_point(Rng& rng, ElementType type, std::uint8_t zero_point) {
-  const auto [lo, hi] = range_of(type);
+  const auto [lo, hi] = ends_of(type);
   switch (zero_point) {
     case 0: return lo;
     case 1: return (lo + hi + 1) / 2;

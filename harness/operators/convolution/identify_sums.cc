@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::int64_t kInt32Max = 2147483647;
 
-struct Ends {
-  std::int64_t lo;
-  std::int64_t hi;
-};
-
-Ends ends_of(ElementType type) {
-  return type == ElementType::int8 ? Ends{-128, 127} : Ends{0, 255};
-}
-
 // A convolution with one output position, whose data are not drawn yet. `inputs`: channels of each group.
 Convolution draw_shapes(const Form& form, std::int64_t outputs, std::int64_t inputs, std::int64_t kernel,
                         std::int64_t groups = 1) {
@@ -39,7 +30,7 @@ Convolution draw_shapes(const Form& form, std::int64_t outputs, std::int64_t inp
 
 // One value in two at an end of its type: `end` or, with `both`, either.
 void draw_values(Rng& rng, Tensor& tensor, std::int64_t end, bool both) {
-  const Ends ends = ends_of(tensor.type);
+  const IntegerEnds ends = ends_of(tensor.type);
   std::vector<std::int64_t> values(static_cast<std::size_t>(elements_of(tensor.shape)));
   for (std::int64_t& value : values) {
     const bool at_end = rng.chance(1, 2);
@@ -60,8 +51,8 @@ Convolution draw_sum_operands(Rng& rng, const Form& form) {
   const bool is_grouped = form.layout == layout::groups || form.layout == layout::multiplied;
   const std::int64_t groups = form.layout == layout::depthwise ? kOutputs : is_grouped ? 2 : 1;
   Convolution c = draw_shapes(form, kOutputs, inputs, kernel, groups);
-  const Ends x_ends = ends_of(form.x);
-  const Ends w_ends = ends_of(form.w);
+  const IntegerEnds x_ends = ends_of(form.x);
+  const IntegerEnds w_ends = ends_of(form.w);
   const std::int64_t x_end = form.x == ElementType::int8 ? x_ends.lo : x_ends.hi;
   const std::int64_t w_end = form.w == ElementType::int8 && rng.chance(1, 2) ? w_ends.lo : w_ends.hi;
   draw_values(rng, c.x, x_end, false);
@@ -72,8 +63,8 @@ Convolution draw_sum_operands(Rng& rng, const Form& form) {
 
 // As many products of one sign, as large as they come, as leave int32.
 Convolution draw_deep_operands(Rng& rng, const Form& form) {
-  const Ends x_ends = ends_of(form.x);
-  const Ends w_ends = ends_of(form.w);
+  const IntegerEnds x_ends = ends_of(form.x);
+  const IntegerEnds w_ends = ends_of(form.w);
   const std::int64_t x_zero_point = form.x_zero_point ? x_ends.hi : 0;
   const std::int64_t w_zero_point = form.w_zero_point ? w_ends.hi : 0;
   const std::int64_t x_end = form.x == ElementType::uint8 && !form.x_zero_point ? x_ends.hi : x_ends.lo;
@@ -143,7 +134,7 @@ Case draw_overflow(Rng& rng, const Form& form, const CandidatePairs&) {
     return in_form(rng, form, std::move(c));
   }
   Convolution c = draw_shapes(form, 16, 64, 1);
-  const Ends x_ends = ends_of(form.x);
+  const IntegerEnds x_ends = ends_of(form.x);
   if (form.x_zero_point) c.x_zero_point = x_ends.lo;
   draw_values(rng, c.x, x_ends.hi, false);
   draw_values(rng, c.w, ends_of(form.w).hi, false);

@@ -137,7 +137,7 @@ Applied add_silent_channel(const RelationSubject& subject) {
   const std::int64_t inputs = base.sizes.group_input_channels();
   const Tensor& x = base.stated.x;
   const Tensor& w = base.stated.w;
-  const Range range = range_of(w.type);
+  const IntegerEnds ends = ends_of(w.type);
   Values x_shape = x.shape;
   x_shape[1] += base.sizes.group;
   derived.x = tensor_from(x.type, x_shape, [&](Values index) {
@@ -150,7 +150,7 @@ Applied add_silent_channel(const RelationSubject& subject) {
   derived.w = tensor_from(w.type, w_shape, [&](const Values& index) {
     if (index[1] < inputs) return value_at(w, index);
     const std::int64_t zero_point = base.stated.w_zero(index[0]);
-    return zero_point - range.lo > range.hi - zero_point ? range.lo : range.hi;
+    return zero_point - ends.lo > ends.hi - zero_point ? ends.lo : ends.hi;
   });
   return same_output(base.derive(std::move(derived), "/silent-channel"));
 }

@@ -36,10 +36,10 @@ Applied move_zero_point(const RelationSubject& subject) {
   const ConvolutionParts& parts = *convolution_of(subject);
   Convolution derived = parts.stated;
   if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
-  const Range range = range_of(derived.y_type);
-  const std::int64_t step = derived.y_zero_point.of(0) < range.hi ? 1 : -1;
+  const IntegerEnds ends = ends_of(derived.y_type);
+  const std::int64_t step = derived.y_zero_point.of(0) < ends.hi ? 1 : -1;
   derived.y_zero_point.values[0] += step;
-  return moved_output(parts.derive(std::move(derived), "/y-zero-point-moved"), range, step);
+  return moved_output(parts.derive(std::move(derived), "/y-zero-point-moved"), ends, step);
 }
 
 // Input channels that hold one number each, which is `deviation` away from x's zero point; a weight of
@@ -52,8 +52,8 @@ struct BiasChannels {
 // Greedy: as much as a channel can take, the large ones first. Empty when something of a bias is left.
 std::optional<BiasChannels> carry_bias(const Convolution& convolution) {
   constexpr int kLargeChannels = 8;
-  const Range x = range_of(convolution.x.type);
-  const Range w = range_of(convolution.w.type);
+  const IntegerEnds x = ends_of(convolution.x.type);
+  const IntegerEnds w = ends_of(convolution.w.type);
   BiasChannels result;
   const auto add = [&](std::int64_t deviation, int count) {
     const std::int64_t value = convolution.x_zero() + deviation;
@@ -136,8 +136,8 @@ class ThroughWindow final : public Agreement {
     const Window& window = windows_[link.derived];
     const double quotient = std::ldexp(static_cast<double>(sum(base, link)), -window.exponent);
     const auto rounded = static_cast<std::int64_t>(reference::round_half_even(quotient));
-    const Range range = range_of(kWindowType);
-    return std::clamp(rounded + window.zero_point, range.lo, range.hi);
+    const IntegerEnds ends = ends_of(kWindowType);
+    return std::clamp(rounded + window.zero_point, ends.lo, ends.hi);
   }
 
   std::vector<Window> windows_;

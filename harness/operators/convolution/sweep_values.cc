@@ -36,9 +36,9 @@ struct Elements {
   std::uint64_t lows;
 };
 
-void draw_elements(Rng& rng, const Row& row, Range range, Elements elements, std::span<std::byte> bytes) {
+void draw_elements(Rng& rng, const Row& row, IntegerEnds ends, Elements elements, std::span<std::byte> bytes) {
   if (row[kData] == kEnds) {
-    draw_bytes(rng, bytes, [&](Rng& own) { return own.below(4) < elements.lows ? range.lo : range.hi; });
+    draw_bytes(rng, bytes, [&](Rng& own) { return own.below(4) < elements.lows ? ends.lo : ends.hi; });
   } else {
     draw_bytes(rng, bytes, [&](Rng& own) { return own.between(elements.from, elements.to); });
   }
@@ -46,22 +46,22 @@ void draw_elements(Rng& rng, const Row& row, Range range, Elements elements, std
 
 // Fills x. Small tensors keep off the ends, which a few elements would be by chance.
 void draw_x(Rng& rng, const Row& row, Tensor& x) {
-  const Range range = range_of(x.type);
+  const IntegerEnds ends = ends_of(x.type);
   const std::int64_t inset = x.elements() < kFewElements ? 1 : 0;
   x.bytes.resize(static_cast<std::size_t>(x.elements()));
-  draw_elements(rng, row, range, {range.lo + inset, range.hi - inset, 2}, x.bytes);
+  draw_elements(rng, row, ends, {ends.lo + inset, ends.hi - inset, 2}, x.bytes);
 }
 
 // Fills w. Output channels lean to either side of their zero point, so that sums of both signs occur.
 void draw_w(Rng& rng, const Row& row, const std::vector<std::int64_t>& zero_point, Tensor& w) {
-  const Range range = range_of(w.type);
+  const IntegerEnds ends = ends_of(w.type);
   w.bytes.resize(static_cast<std::size_t>(w.elements()));
   const std::size_t filter = w.bytes.size() / zero_point.size();
   for (std::size_t m = 0; m < zero_point.size(); ++m) {
     const std::uint64_t lean = rng.below(3);
-    const std::int64_t from = lean == 1 ? std::min(zero_point[m], range.hi - 3) : range.lo + 1;
-    const std::int64_t to = lean == 2 ? std::max(zero_point[m], range.lo + 3) : range.hi - 1;
-    draw_elements(rng, row, range, {from, to, lean + 1}, std::span(w.bytes).subspan(m * filter, filter));
+    const std::int64_t from = lean == 1 ? std::min(zero_point[m], ends.hi - 3) : ends.lo + 1;
+    const std::int64_t to = lean == 2 ? std::max(zero_point[m], ends.lo + 3) : ends.hi - 1;
+    draw_elements(rng, row, ends, {from, to, lean + 1}, std::span(w.bytes).subspan(m * filter, filter));
   }
 }
 

@@ -49,9 +49,9 @@ void leave_zero(Tensor& tensor, std::int64_t zero_point) {
 // Integers near their zero point; with several of these, near the first.
 void make_quiet(Rng& rng, Tensor& tensor, const std::vector<std::int64_t>& zero_points) {
   if (!is_integer(tensor.type) || zero_points.empty()) return;
-  const sweep::Range range = sweep::range_of(tensor.type);
-  const std::int64_t lo = std::max(range.lo, zero_points.front() - 7);
-  const std::int64_t hi = std::min(range.hi, zero_points.front() + 7);
+  const IntegerEnds ends = ends_of(tensor.type);
+  const std::int64_t lo = std::max(ends.lo, zero_points.front() - 7);
+  const std::int64_t hi = std::min(ends.hi, zero_points.front() + 7);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     set_raw_bits_at(tensor.bytes, qconform::bits_of(tensor.type), i, static_cast<std::uint64_t>(rng.between(lo, hi)));
   }
@@ -91,8 +91,8 @@ UnitExtent extent_of(ElementType type) {
     const double most = reference::decode(format_of(type), format_of(type).largest());
     return {-most, most};
   }
-  const sweep::Range range = sweep::range_of(type);
-  return {static_cast<double>(range.lo), static_cast<double>(range.hi)};
+  const IntegerEnds ends = ends_of(type);
+  return {static_cast<double>(ends.lo), static_cast<double>(ends.hi)};
 }
 
 double UnitDraft::in_real(double value) const {

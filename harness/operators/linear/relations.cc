@@ -226,14 +226,14 @@ Applied move_linear_zero_point(const RelationSubject& subject) {
   const Case& base = *subject.base;
   const Tensor zero_point = stated_zero_point(base, type);
   Values zeros = integer_values(zero_point);
-  const Range range = range_of(type);
+  const IntegerEnds ends = ends_of(type);
   const auto [least, most] = std::minmax_element(zeros.begin(), zeros.end());
-  if (*most == range.hi && *least == range.lo) return NotApplicable{"zero points at both ends of the range"};
-  const std::int64_t step = *most < range.hi ? 1 : -1;
+  if (*most == ends.hi && *least == ends.lo) return NotApplicable{"zero points at both ends of the range"};
+  const std::int64_t step = *most < ends.hi ? 1 : -1;
   for (std::int64_t& value : zeros) value += step;
   Case derived = with_zero_point(base, make::integers(zero_point.type, zero_point.shape, zeros));
   derived.id += "/y-zero-point-moved";
-  return moved_output(std::move(derived), range, step);
+  return moved_output(std::move(derived), ends, step);
 }
 
 constexpr FamilyRelation kParameterRelations[] = {
@@ -282,14 +282,14 @@ bool is_near(float x, float restored, float scale, std::int64_t steps) {
 // The base quantizes x to q; the derived case gives r, what q stands for.
 class NearX final : public Agreement {
  public:
-  NearX(const RelationSubject& subject) : subject_(subject), range_(range_of(linear_of(subject)->y_type)) {}
+  NearX(const RelationSubject& subject) : subject_(subject), ends_(ends_of(linear_of(subject)->y_type)) {}
 
   [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
     const float x = float_at(*subject_.base->input(0), link.base);
     const float restored = float_at(derived, link.element);
     const std::int64_t quantized = integer_at(base, link.base);
-    if (quantized == range_.hi && x >= restored) return true;
-    if (quantized == range_.lo && x <= restored) return true;
+    if (quantized == ends_.hi && x >= restored) return true;
+    if (quantized == ends_.lo && x <= restored) return true;
     const std::size_t parameter = linear_of(subject_)->layout.parameter_of(link.base);
     const auto steps = quantized - static_cast<std::int64_t>(linear_of(subject_)->zero_point[parameter]);
     return is_near(x, restored, static_cast<float>(linear_of(subject_)->scale[parameter]), steps);
@@ -302,7 +302,7 @@ class NearX final : public Agreement {
 
  private:
   const RelationSubject& subject_;
-  Range range_;
+  IntegerEnds ends_;
 };
 
 // The base dequantizes q; the derived case gives it back.

@@ -304,13 +304,13 @@ sweep::Row classify_halve_row(const Case& test_case) {
 relations::Applied move_halve_zero_point(const relations::RelationSubject& subject) {
   const Tensor* zero_point = subject.base->input(1);
   if (zero_point == nullptr) return relations::NotApplicable{"no zero point"};
-  const relations::Range range = relations::range_of(zero_point->type);
+  const IntegerEnds ends = ends_of(zero_point->type);
   const std::int64_t value = integer_at(*zero_point, 0);
-  const std::int64_t step = value == range.hi ? -1 : 1;
+  const std::int64_t step = value == ends.hi ? -1 : 1;
   Case derived = *subject.base;
   derived.id += "/zero-point-moved";
   derived.inputs[1] = make::integer(zero_point->type, value + step);
-  return relations::moved_output(std::move(derived), range, step);
+  return relations::moved_output(std::move(derived), ends, step);
 }
 
 std::vector<bench::Layer> halve_layers(const bench::LayerOptions& options) {
