@@ -86,6 +86,21 @@ struct SweptModel {
 /// plain one; nothing where it has none for something else. The row need not be one that the model allows.
 [[nodiscard]] std::optional<Row> row_of(const SweptModel& swept, const Case& test_case);
 
+// Parts of models.
+
+/// Returns the place of `value` among those of a parameter's classes, or N if it is none of them.
+template <typename T, std::size_t N>
+[[nodiscard]] std::uint8_t class_of(const T (&values)[N], T value) {
+  std::uint8_t i = 0;
+  while (i < N && values[i] != value) ++i;
+  return i;
+}
+
+/// Returns whether the conclusion holds if the premise does.
+[[nodiscard]] constexpr bool implies(bool premise, bool conclusion) {
+  return !premise || conclusion;
+}
+
 // Classes of zero points of any integer type.
 
 /// Returns the class of a zero point: 0 the low end, 1 the middle (0, or half the range of an unsigned type), 2 the

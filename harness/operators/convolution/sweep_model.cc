@@ -51,10 +51,6 @@ std::vector<Parameter> parameters() {
   };
 }
 
-bool implies(bool premise, bool conclusion) {
-  return !premise || conclusion;
-}
-
 std::vector<Constraint> operator_constraints() {
   return {
       {"y is int32 for ConvInteger alone",

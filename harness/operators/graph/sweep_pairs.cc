@@ -8,6 +8,7 @@ namespace {
 
 using enum ElementType;
 using sweep::Constraint;
+using sweep::implies;
 using sweep::Row;
 
 enum OwnPairPosition : std::size_t {
@@ -74,10 +75,6 @@ const std::vector<Column>& columns() {
     return list;
   }();
   return all;
-}
-
-bool implies(bool premise, bool conclusion) {
-  return !premise || conclusion;
 }
 
 std::vector<Constraint> constraints() {

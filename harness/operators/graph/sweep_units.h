@@ -12,6 +12,8 @@
 
 namespace qconform::unit {
 
+using sweep::class_of;
+
 // A unit read back from its case.
 
 /// Reads a case as build() makes it.
@@ -98,12 +100,6 @@ inline constexpr std::int64_t kSizes[] = {1, 3, 4, 8, 9, 16, 17, 33};
 [[nodiscard]] std::uint8_t opset_of(ElementType type);
 [[nodiscard]] std::vector<std::string> names_of(std::span<const ElementType> types);
 [[nodiscard]] std::vector<std::string> texts_of(std::span<const std::int64_t> numbers);
-template <typename T, std::size_t N>
-[[nodiscard]] std::uint8_t class_of(const T (&values)[N], T value) {
-  std::uint8_t i = 0;
-  while (i < N && values[i] != value) ++i;
-  return i;
-}
 
 /// Returns the columns of models whose nodes are those from `first` on, up to but without `behind`.
 [[nodiscard]] std::vector<Column> common_columns(Compute first, Compute behind);

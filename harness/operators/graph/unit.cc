@@ -17,10 +17,6 @@ namespace {
 using enum ElementType;
 namespace graph = reference::graph;
 
-const reference::FloatFormat& format_of(ElementType type) {
-  return reference::float_format(type);
-}
-
 // Bits of a small float: no NaN, and no more than a few units.
 std::uint64_t draw_float8(Rng& rng) {
   return rng.below(0x60) | (rng.chance(1, 2) ? 0x80U : 0U);
@@ -88,7 +84,7 @@ void set_axis(const Operand& operand, std::size_t blocked, Rng& rng, std::vector
 
 UnitExtent extent_of(ElementType type) {
   if (!is_integer(type)) {
-    const double most = reference::decode(format_of(type), format_of(type).largest());
+    const double most = reference::decode(reference::float_format(type), reference::float_format(type).largest());
     return {-most, most};
   }
   const IntegerEnds ends = ends_of(type);
@@ -96,7 +92,7 @@ UnitExtent extent_of(ElementType type) {
 }
 
 double UnitDraft::in_real(double value) const {
-  return reference::rounded_to(format_of(u.real), value);
+  return reference::rounded_to(reference::float_format(u.real), value);
 }
 
 double UnitDraft::draw_scale() {
@@ -119,7 +115,7 @@ std::string UnitDraft::real_tensor(const Shape& shape, const std::vector<double>
   Tensor tensor = Tensor::zeros(u.real, shape);
   for (std::size_t i = 0; i < values.size(); ++i) {
     set_raw_bits_at(tensor.bytes, qconform::bits_of(u.real), static_cast<std::int64_t>(i),
-                    reference::encode(format_of(u.real), values[i], reference::Overflow::saturate));
+                    reference::encode(reference::float_format(u.real), values[i], reference::Overflow::saturate));
   }
   return nodes.initializer(std::move(tensor));
 }

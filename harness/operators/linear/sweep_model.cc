@@ -15,10 +15,6 @@ namespace {
 constexpr std::int64_t kMostElements = 400;
 constexpr std::int64_t kLongestAxis = 70;
 
-bool implies(bool premise, bool conclusion) {
-  return !premise || conclusion;
-}
-
 bool is_blocked(const Row& row) {
   return row[kLayout] == kWholeBlocks || row[kLayout] == kPartialBlock;
 }

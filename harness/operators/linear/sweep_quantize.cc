@@ -1,6 +1,5 @@
 #include "harness/operators/linear/hooks.h"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -212,11 +211,6 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
     if (quantized_values_class(node, *result.inputs[0]) == row[kValues]) break;
   }
   return result;
-}
-
-template <std::size_t N>
-std::uint8_t class_of(const ElementType (&types)[N], ElementType type) {
-  return static_cast<std::uint8_t>(std::find(std::begin(types), std::end(types), type) - std::begin(types));
 }
 
 ElementType y_type_of(const Case& test_case) {

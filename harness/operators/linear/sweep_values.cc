@@ -18,10 +18,6 @@ using reference::FloatFormat;
 // Within the range of every type of x and of every type to divide in.
 constexpr double kLargestValue = 60000;
 
-const FloatFormat& format_of(ElementType type) {
-  return reference::float_format(type);
-}
-
 // The quotients that y holds without saturating, before the zero point is added.
 struct Interval {
   double lo;
@@ -68,7 +64,7 @@ std::uint8_t class_of_element(const reference::QuantizeLinear& node, ElementType
   if (std::isnan(x)) return kNan;
   if (std::isinf(x)) return kInfinite;
   const bool subnormal =
-      !is_integer(type) && x != 0 && std::fabs(x) < std::ldexp(1.0, format_of(type).smallest_exponent());
+      !is_integer(type) && x != 0 && std::fabs(x) < std::ldexp(1.0, reference::float_format(type).smallest_exponent());
   return subnormal ? std::uint8_t{kSubnormal} : class_of_quotient(node, x, parameter);
 }
 
@@ -106,7 +102,7 @@ double draw_beyond(Rng& rng, const Interval& interval) {
 
 std::uint64_t draw_bits(Rng& rng, const reference::QuantizeLinear& node, ElementType type, std::uint8_t values,
                         std::size_t parameter) {
-  const FloatFormat* format = is_integer(type) ? nullptr : &format_of(type);
+  const FloatFormat* format = is_integer(type) ? nullptr : &reference::float_format(type);
   const double sign = rng.chance(1, 2) ? -1 : 1;
   switch (values) {
     case kNan: return encode(*format, std::numeric_limits<double>::quiet_NaN(), reference::Overflow::special);
@@ -130,12 +126,12 @@ std::uint64_t draw_bits(Rng& rng, const reference::QuantizeLinear& node, Element
 }  // namespace
 
 std::uint64_t bits_of_number(ElementType type, double value) {
-  if (!is_integer(type)) return encode(format_of(type), value, reference::Overflow::saturate);
+  if (!is_integer(type)) return encode(reference::float_format(type), value, reference::Overflow::saturate);
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::floor(value + 0.5))) & 0xFFFFFFFFU;
 }
 
 double number_of_bits(ElementType type, std::uint64_t bits) {
-  if (!is_integer(type)) return decode(format_of(type), bits);
+  if (!is_integer(type)) return decode(reference::float_format(type), bits);
   return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)));
 }
 
@@ -265,10 +261,6 @@ const Model& model() {
   return built;
 }
 
-const reference::FloatFormat& format_of(ElementType type) {
-  return reference::float_format(type);
-}
-
 double draw_scale(Rng& rng, std::uint8_t scale, const reference::FloatFormat& format) {
   const double fraction = 1 + static_cast<double>(rng.between(1, (1 << 23) - 1)) * 0x1p-23;
   const auto exponent = static_cast<int>(rng.between(-8, 2));
@@ -283,7 +275,7 @@ double draw_scale(Rng& rng, std::uint8_t scale, const reference::FloatFormat& fo
 }
 
 std::uint8_t scale_class(const Tensor& scale) {
-  const reference::FloatFormat& format = format_of(scale.type);
+  const reference::FloatFormat& format = reference::float_format(scale.type);
   const double value = number_at(scale, 0);
   if (scale.type == float8e8m0) return kPowerOfTwo;
   if (value < std::ldexp(1.0, format.smallest_exponent())) return kSubnormalScale;
@@ -296,7 +288,7 @@ std::uint8_t scale_class(const Tensor& scale) {
 
 Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame) {
   const ElementType type = kFloats[row[kScaleType]];
-  const reference::FloatFormat& format = format_of(type);
+  const reference::FloatFormat& format = reference::float_format(type);
   return linear::draw_scales(row, frame, type, [&] {
     std::uint64_t bits = 0;
     // A fraction may round to a power of two, in narrow types.
@@ -312,7 +304,9 @@ bool is_special(const reference::FloatFormat& format, std::uint64_t bits) {
 }
 
 bool is_end(ElementType type, std::uint64_t bits) {
-  if (!is_integer(type)) return (bits & ~format_of(type).sign_bit()) == format_of(type).largest();
+  if (!is_integer(type)) {
+    return (bits & ~reference::float_format(type).sign_bit()) == reference::float_format(type).largest();
+  }
   const std::uint64_t all = (std::uint64_t{1} << bits_of(type)) - 1;
   const std::uint64_t sign = all / 2 + 1;
   return is_signed_integer(type) ? bits == sign || bits == sign - 1 : bits == 0 || bits == all;
@@ -325,7 +319,7 @@ std::uint64_t draw_bits(Rng& rng, ElementType type, std::uint8_t values) {
     // Magnitudes of int32 of every size.
     if (type == int32)
       bits = static_cast<std::uint64_t>(static_cast<std::int32_t>(bits) >> rng.below(28)) & 0xFFFFFFFFU;
-    const bool special = !is_integer(type) && is_special(format_of(type), bits);
+    const bool special = !is_integer(type) && is_special(reference::float_format(type), bits);
     const std::uint8_t found = special              ? std::uint8_t{kSpecial}
                                : is_end(type, bits) ? std::uint8_t{kEnds}
                                                     : std::uint8_t{kOrdinary};
@@ -356,7 +350,7 @@ std::uint8_t values_class(const Tensor& x) {
   std::int64_t ends = 0;
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const std::uint64_t bits = raw_bits_at(x.bytes, bits_of(x.type), i);
-    if (!is_integer(x.type) && is_special(format_of(x.type), bits)) return kSpecial;
+    if (!is_integer(x.type) && is_special(reference::float_format(x.type), bits)) return kSpecial;
     if (is_end(x.type, bits)) ++ends;
   }
   return ends * 2 > x.elements() ? kEnds : kOrdinary;
@@ -378,11 +372,6 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   auto zero_point = draw_zero_points(rng, row, frame, kXTypes[row[kXType]]);
   if (zero_point) result.inputs.push_back(std::move(zero_point));
   return result;
-}
-
-template <std::size_t N>
-std::uint8_t class_of(const ElementType (&types)[N], ElementType type) {
-  return static_cast<std::uint8_t>(std::find(std::begin(types), std::end(types), type) - std::begin(types));
 }
 
 Row classify(const Case& test_case) {
