@@ -10,6 +10,7 @@
 #include "harness/core/limits.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::lowering {
 namespace {
@@ -46,9 +47,8 @@ bool read_elements(const Tensor& tensor, std::vector<double>& elements) {
   return true;
 }
 
-bool is_power_of_two(double value) {
-  int exponent = 0;
-  return std::abs(std::frexp(value, &exponent)) == 0.5 && exponent >= -29 && exponent <= 31;  // 2^-30 to 2^30
+bool is_moderate_power_of_two(double value) {
+  return value >= 0x1p-30 && value <= 0x1p30 && reference::is_power_of_two(value);
 }
 
 }  // namespace
@@ -310,11 +310,11 @@ void NodeLowering::keep_stated() const {
 }
 
 void NodeLowering::multiplies_by(double factor) const {
-  if (!is_power_of_two(factor)) rounds();
+  if (!is_moderate_power_of_two(std::fabs(factor))) rounds();
 }
 
 void NodeLowering::scales_by(const std::vector<double>& scales) const {
-  if (!std::all_of(scales.begin(), scales.end(), [](double s) { return s > 0 && is_power_of_two(s); })) rounds();
+  if (!std::all_of(scales.begin(), scales.end(), is_moderate_power_of_two)) rounds();
 }
 
 double NodeLowering::scale_of(ValueId id, std::int64_t index) const {

@@ -10,11 +10,6 @@
 namespace qconform::reference::graph {
 namespace {
 
-bool is_power_of_two(double value) {
-  int exponent = 0;
-  return std::fabs(std::frexp(value, &exponent)) == 0.5;
-}
-
 // a * b: one double where that is exact, else its neighbours.
 Interval product(double a, double b) {
   const double nearest = a * b;
@@ -155,7 +150,8 @@ Spread spread_of(const Quantize& step, const StepView& view) {
       y.set(i, of_stated(step, x_type, x.lo[i], parameter));
       continue;
     }
-    const bool is_exact = x.is_exact(i, std::min(bits, precision_of(division_type(node)))) && is_power_of_two(scale);
+    const bool is_exact =
+        x.is_exact(i, std::min(bits, precision_of(division_type(node)))) && is_power_of_two(std::fabs(scale));
     const Interval q = quotients(step, view, ends, scale, is_exact);
     y.set(i, is_integer(node.y_type) ? integers(q, node.y_zero_point[parameter], range_of(node.y_type))
                                      : floats(q, node.y_type, node.saturate));

@@ -141,10 +141,6 @@ AdmissibleSet with_wrapped(std::int64_t accumulator, SetOf set_of) {
   return set;
 }
 
-bool power_of_two(float value) {
-  return std::has_single_bit(parts_of(value).mantissa);
-}
-
 bool exact_in_float32(std::int64_t value) {
   const std::uint64_t magnitude = magnitude_of(value);
   return magnitude == 0 || (magnitude >> std::countr_zero(magnitude)) < kFloatUnit;
@@ -240,7 +236,8 @@ bool within_domain(const Requantization& p) {
 
 int float_roundings(std::int64_t accumulator, const Requantization& p) {
   if (!exact_in_float32(accumulator)) return 5;
-  return power_of_two(p.x_scale) && power_of_two(p.w_scale) && power_of_two(p.y_scale) ? 0 : 4;
+  const auto is_exact = [](float scale) { return is_power_of_two(std::fabs(static_cast<double>(scale))); };
+  return is_exact(p.x_scale) && is_exact(p.w_scale) && is_exact(p.y_scale) ? 0 : 4;
 }
 
 AdmissibleSet exact_set(std::int64_t accumulator, const Requantization& p) {

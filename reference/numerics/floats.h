@@ -39,6 +39,14 @@ struct FloatParts {
   return (std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU) > 0x7F800000U;
 }
 
+/// Returns whether `value` is positive and a power of two.
+[[nodiscard]] constexpr bool is_power_of_two(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const std::uint64_t exponent_and_sign = bits >> 52;
+  return exponent_and_sign == 0 ? std::has_single_bit(fraction) : exponent_and_sign < 0x7FF && fraction == 0;
+}
+
 // The factor between a convolution's accumulator and its output, as integers.
 
 /// sx * sw / sy = (negative ? -1 : 1) * numerator / denominator * 2^exponent, exactly.

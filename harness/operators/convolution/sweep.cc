@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "harness/operators/convolution/description.h"
 #include "harness/operators/convolution/hooks.h"
 #include "harness/operators/convolution/sweep_model.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::sweep::convolution {
 
@@ -103,11 +103,6 @@ bool mostly_ends(const Tensor& tensor) {
   return left == 0;
 }
 
-bool is_power_of_two(float value) {
-  int exponent = 0;
-  return std::frexp(value, &exponent) == 0.5F;
-}
-
 template <typename T>
 bool are_distinct(const std::vector<T>& values) {
   return std::any_of(values.begin(), values.end(), [&](const T& value) { return value != values[0]; });
@@ -188,6 +183,7 @@ std::uint8_t data_class(const Tensor& x, const Tensor& w) {
 std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, float y_scale, bool near_tie) {
   if (x_scale < 0x1p-16F) return kTiny;
   if (x_scale >= 0x1p16F) return kHuge;
+  using reference::is_power_of_two;
   const bool powers = is_power_of_two(x_scale) && is_power_of_two(y_scale) &&
                       std::all_of(w_scale.begin(), w_scale.end(), is_power_of_two);
   return powers ? kPowersOfTwo : near_tie ? kNearTie : kOrdinary;

@@ -147,10 +147,9 @@ Bias bias_of(const UnitView& view) {
 
 Scales scales_of(const UnitView& view) {
   const double scale = view.first_scale(*view.x);
-  int ignored = 0;
   if (scale < 0x1p-14) return kTiny;
   if (scale > 0x1p6) return kHuge;
-  return std::frexp(scale, &ignored) == 0.5 ? kPowersOfTwo : kOrdinary;
+  return reference::is_power_of_two(scale) ? kPowersOfTwo : kOrdinary;
 }
 
 Path path_of(const UnitView& view) {

@@ -101,8 +101,7 @@ double UnitDraft::draw_scale() {
     const auto exponent = static_cast<int>(rng.between(least, most));
     if (u.scales == kPowersOfTwo) return std::ldexp(1.0, exponent);
     const double scale = in_real(std::ldexp(1 + fraction, exponent));
-    int ignored = 0;
-    return std::frexp(scale, &ignored) == 0.5 ? scale * 1.5 : scale;
+    return reference::is_power_of_two(scale) ? scale * 1.5 : scale;
   };
   switch (u.scales) {
     case kTiny: return drawn(-20, -16);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <iterator>
 #include <numeric>
 
@@ -343,11 +342,6 @@ void classify_common(const Case& test_case, Row& row) {
   row[kZeroPoint] = zero_points_class(test_case.input(2));
   const Tensor& scale = *test_case.input(1);
   row[kScales] = scale.elements() == 1 ? kOneScale : are_distinct(scale) ? kDistinctScales : kAlike;
-}
-
-bool is_power_of_two(double value) {
-  int exponent = 0;
-  return std::frexp(value, &exponent) == 0.5;
 }
 
 std::int64_t int_attribute(const Case& test_case, const char* name, std::int64_t absent) {

@@ -64,9 +64,6 @@ struct Frame {
 /// Writes the common classes of a valid case into `row`.
 void classify_common(const Case& test_case, Row& row);
 
-/// Whether the value is a positive power of two.
-[[nodiscard]] bool is_power_of_two(double value);
-
 /// The attribute's value, or `absent`.
 [[nodiscard]] std::int64_t int_attribute(const Case& test_case, const char* name, std::int64_t absent);
 

@@ -159,7 +159,7 @@ Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame, bool few_bits) 
     std::uint64_t bits = 0;
     // A fraction may round to a power of two, in narrow types.
     do bits = bits_of_number(type, draw_scale(rng, row, few_bits));
-    while (row[kScale] == kOrdinaryScale && is_power_of_two(number_of_bits(type, bits)));
+    while (row[kScale] == kOrdinaryScale && reference::is_power_of_two(number_of_bits(type, bits)));
     return bits;
   });
 }
@@ -232,7 +232,7 @@ reference::QuantizationLayout layout_of(const Case& test_case) {
 
 std::uint8_t scale_class(const Tensor& scale) {
   for (std::int64_t i = 0; i < scale.elements(); ++i) {
-    if (!is_power_of_two(number_at(scale, i))) return kOrdinaryScale;
+    if (!reference::is_power_of_two(number_at(scale, i))) return kOrdinaryScale;
   }
   return kPowerOfTwo;
 }

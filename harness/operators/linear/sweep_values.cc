@@ -281,7 +281,7 @@ std::uint8_t scale_class(const Tensor& scale) {
   if (value < std::ldexp(1.0, format.smallest_exponent())) return kSubnormalScale;
   if (value * 16 > decode(format, format.largest())) return kHugeScale;
   for (std::int64_t i = 0; i < scale.elements(); ++i) {
-    if (!is_power_of_two(number_at(scale, i))) return kOrdinaryScale;
+    if (!reference::is_power_of_two(number_at(scale, i))) return kOrdinaryScale;
   }
   return kPowerOfTwo;
 }
@@ -293,7 +293,7 @@ Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame) {
     std::uint64_t bits = 0;
     // A fraction may round to a power of two, in narrow types.
     do bits = encode(format, draw_scale(rng, row[kScale], format), reference::Overflow::saturate);
-    while (row[kScale] == kOrdinaryScale && is_power_of_two(decode(format, bits)));
+    while (row[kScale] == kOrdinaryScale && reference::is_power_of_two(decode(format, bits)));
     return bits;
   });
 }
