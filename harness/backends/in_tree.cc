@@ -63,9 +63,8 @@ std::string no_kernel(const char* kernels, const Case& test_case, const Lowered&
   if (test_case.nodes.size() != 1) return std::string(kernels) + " takes no graphs";
   std::string text = std::string(kernels) + " has no kernel for " + test_case.node().op_type + ": " +
                      name_of(test_case.input(0)->type) + " to " + name_of(lowered.output_type());
-  const Attribute* block_size = test_case.attribute("block_size");
-  const auto* blocks = block_size == nullptr ? nullptr : std::get_if<std::int64_t>(&block_size->value);
-  if (blocks != nullptr && *blocks != 0) text += " [block_size " + std::to_string(*blocks) + "]";
+  const auto block_size = test_case.node().get_or<std::int64_t>("block_size", 0);
+  if (block_size != 0) text += " [block_size " + std::to_string(block_size) + "]";
   return text;
 }
 

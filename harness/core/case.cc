@@ -56,10 +56,10 @@ void add_tensor(Digest& digest, const Tensor& tensor) {
 
 }  // namespace
 
-const Attribute* Case::attribute(std::string_view name) const {
-  const auto found = std::find_if(node().attributes.begin(), node().attributes.end(),
-                                  [&](const Attribute& a) { return a.name == name; });
-  return found == node().attributes.end() ? nullptr : &*found;
+const Attribute* Node::attribute(std::string_view name) const {
+  const auto found =
+      std::find_if(attributes.begin(), attributes.end(), [&](const Attribute& a) { return a.name == name; });
+  return found == attributes.end() ? nullptr : &*found;
 }
 
 std::string Case::op_types() const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,21 @@ struct Node {
   std::vector<std::string> outputs = {};
 
   bool operator==(const Node&) const = default;
+
+  /// The attribute of that name, or null.
+  [[nodiscard]] const Attribute* attribute(std::string_view name) const;
+  /// The attribute's value; null where it is absent or of another type.
+  template <typename T>
+  [[nodiscard]] const T* get(std::string_view name) const {
+    const Attribute* found = attribute(name);
+    return found == nullptr ? nullptr : std::get_if<T>(&found->value);
+  }
+  /// The attribute's value; `absent` where it is absent or of another type.
+  template <typename T>
+  [[nodiscard]] T get_or(std::string_view name, T absent) const {
+    const T* found = get<T>(name);
+    return found == nullptr ? std::move(absent) : *found;
+  }
 };
 
 enum class VerdictKind : std::uint8_t;  // verdict.h
@@ -105,7 +121,7 @@ struct Case {
   [[nodiscard]] std::string subject() const;
   [[nodiscard]] std::size_t output_count() const { return leaves_names_out() ? 1 : outputs.size(); }
   /// An attribute of the only node, or null.
-  [[nodiscard]] const Attribute* attribute(std::string_view name) const;
+  [[nodiscard]] const Attribute* attribute(std::string_view name) const { return node().attribute(name); }
   /// The tensor at `position`, or null when it is omitted or beyond the end.
   [[nodiscard]] const Tensor* input(std::size_t position) const;
   /// The stated answer of a case of one output, or null.

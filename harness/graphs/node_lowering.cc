@@ -238,12 +238,6 @@ std::optional<double> NodeLowering::number(std::size_t input, std::string_view n
   return std::nullopt;
 }
 
-const Attribute* NodeLowering::attribute(std::string_view name) const {
-  const auto found = std::find_if(node_.attributes.begin(), node_.attributes.end(),
-                                  [&](const Attribute& attribute) { return attribute.name == name; });
-  return found == node_.attributes.end() ? nullptr : &*found;
-}
-
 std::optional<std::size_t> NodeLowering::axis(std::int64_t value, std::size_t rank, std::string_view name) const {
   const auto extent = static_cast<std::int64_t>(rank);
   if (value < -extent || value >= extent) {

@@ -122,16 +122,14 @@ class NodeLowering {
   [[nodiscard]] std::optional<double> number(std::size_t input, std::string_view name) const;
 
   // Attributes, whose types have been checked.
-  [[nodiscard]] const Attribute* attribute(std::string_view name) const;
+  [[nodiscard]] const Attribute* attribute(std::string_view name) const { return node_.attribute(name); }
   template <typename T>
   [[nodiscard]] const T* get(std::string_view name) const {
-    const Attribute* found = attribute(name);
-    return found == nullptr ? nullptr : std::get_if<T>(&found->value);
+    return node_.get<T>(name);
   }
   template <typename T>
   [[nodiscard]] T get_or(std::string_view name, T absent) const {
-    const T* found = get<T>(name);
-    return found == nullptr ? absent : *found;
+    return node_.get_or(name, std::move(absent));
   }
 
   /// `value` as an axis of `rank`, counted from the end where negative (implementation-defined before opset 11); in [0,

@@ -50,19 +50,16 @@ bool NodeReader::check_signature(std::span<const AttributeSignature> attributes)
 }
 
 std::int64_t NodeReader::int_attribute(std::string_view name, std::int64_t absent) const {
-  const Attribute* attribute = case_.attribute(name);
-  return attribute == nullptr ? absent : std::get<std::int64_t>(attribute->value);
+  return case_.node().get_or(name, absent);
 }
 
 std::string NodeReader::string_attribute(std::string_view name, std::string_view absent) const {
-  const Attribute* attribute = case_.attribute(name);
-  return attribute == nullptr ? std::string(absent) : std::get<std::string>(attribute->value);
+  return case_.node().get_or(name, std::string(absent));
 }
 
 std::optional<std::vector<std::int64_t>> NodeReader::ints_attribute(std::string_view name) const {
-  const Attribute* attribute = case_.attribute(name);
-  if (attribute == nullptr) return std::nullopt;
-  return std::get<std::vector<std::int64_t>>(attribute->value);
+  const auto* values = case_.node().get<std::vector<std::int64_t>>(name);
+  return values == nullptr ? std::nullopt : std::optional(*values);
 }
 
 const Tensor* NodeReader::input(std::string_view name) const {

@@ -186,13 +186,6 @@ const QuantizedForm* form_of(const onnx::NodeProto& node) {
   return found == kForms.end() ? nullptr : found;
 }
 
-std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view name) {
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (attribute.name() == name) return attribute.i();
-  }
-  return 0;
-}
-
 std::string input_of(const onnx::NodeProto& node, int position) {
   return position >= 0 && position < node.input_size() ? node.input(position) : std::string();
 }
@@ -211,7 +204,7 @@ class QdqWriter {
         *written_.add_node() = node;
         continue;
       }
-      const bool is_left = integer_attribute(node, "channels_last") != 0;
+      const bool is_left = int_attribute(node, "channels_last", 0) != 0;
       ++counts_[(is_left ? "left: " : "") + operator_name(node.domain(), node.op_type())];
       if (is_left) {
         *written_.add_node() = node;
@@ -232,7 +225,7 @@ class QdqWriter {
     for (int i = 0; i < form.operands; ++i) {
       QCONFORM_ASSIGN(const bool has_axis, has_several(input_of(node, 3 * i + 1)));
       std::int64_t axis = i == 1 ? form.w_axis : -2;
-      if (i == 1 && integer_attribute(node, "transB") != 0) axis = 0;
+      if (i == 1 && int_attribute(node, "transB", 0) != 0) axis = 0;
       computed.add_input(dequantize(node, 3 * i, has_axis ? std::optional(axis) : std::nullopt));
     }
     if (!input_of(node, form.bias).empty()) {

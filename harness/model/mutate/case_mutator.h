@@ -63,12 +63,6 @@ void change_remarks(Case& test_case, Rng& rng);
 [[nodiscard]] Tensor* input_named(Case& test_case, std::string_view name);
 /// Puts a tensor there, or omits the input. The operator has an input of that name.
 void set_input(Case& test_case, std::string_view name, std::optional<Tensor> tensor);
-/// The value of an attribute when it is there and of that type.
-template <typename T>
-[[nodiscard]] const T* attribute_of(const Case& test_case, std::string_view name) {
-  const Attribute* attribute = test_case.attribute(name);
-  return attribute == nullptr ? nullptr : std::get_if<T>(&attribute->value);
-}
 
 }  // namespace qconform::mutation
 

@@ -139,14 +139,7 @@ std::vector<std::int64_t>* integers_of(Case& test_case, std::string_view name) {
 }
 
 const std::vector<std::int64_t>* integers_of(const Case& test_case, std::string_view name) {
-  const Attribute* attribute = test_case.attribute(name);
-  return attribute == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(&attribute->value);
-}
-
-std::int64_t integer_of(const Case& test_case, std::string_view name, std::int64_t absent) {
-  const Attribute* attribute = test_case.attribute(name);
-  const auto* value = attribute == nullptr ? nullptr : std::get_if<std::int64_t>(&attribute->value);
-  return value == nullptr ? absent : *value;
+  return test_case.node().get<std::vector<std::int64_t>>(name);
 }
 
 namespace {

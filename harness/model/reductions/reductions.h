@@ -41,8 +41,6 @@ namespace qconform::shrink {
 /// The attribute's list of integers; null when it is absent or of another type.
 [[nodiscard]] std::vector<std::int64_t>* integers_of(Case& test_case, std::string_view name);
 [[nodiscard]] const std::vector<std::int64_t>* integers_of(const Case& test_case, std::string_view name);
-/// The attribute's integer, or `absent`.
-[[nodiscard]] std::int64_t integer_of(const Case& test_case, std::string_view name, std::int64_t absent);
 
 // The inputs of a case by their roles, from the names in the signatures of the operators that read them.
 

@@ -193,8 +193,7 @@ void add_geometry(Questions& all) {
                [](const View& v) { return v.geometry().axes.size() > 1; });
   for (const std::string_view name : {"SAME", "SAME_UPPER", "SAME_LOWER", "VALID"}) {
     all.add("auto_pad " + std::string(name), [=](const View& v) {
-      const Attribute* attribute = v.test_case.attribute("auto_pad");
-      const auto* text = attribute == nullptr ? nullptr : std::get_if<std::string>(&attribute->value);
+      const auto* text = v.test_case.node().get<std::string>("auto_pad");
       return text != nullptr && text->starts_with(name);
     });
   }

@@ -22,7 +22,7 @@ std::optional<Convolution> sizes_of(Case& test_case) {
   const Tensor* const x = input_named(test_case, "x");
   const Tensor* const w = input_named(test_case, "w");
   if (x == nullptr || w == nullptr || x->shape.size() < 3 || x->shape.size() != w->shape.size()) return std::nullopt;
-  const auto* const group = attribute_of<std::int64_t>(test_case, "group");
+  const auto* const group = test_case.node().get<std::int64_t>("group");
   if (group != nullptr && (*group < 1 || *group > kLargestGroup)) return std::nullopt;
   Convolution sizes;
   sizes.x.shape = x->shape;
@@ -93,7 +93,7 @@ bool change_dimension(Case& test_case, Rng& rng, Convolution sizes) {
 // A list attribute with `parts` values for each spatial axis gets values for one more, or loses one's.
 void change_list(Case& test_case, const char* name, std::size_t parts, std::size_t spatial, bool add,
                  std::int64_t value) {
-  const auto* const present = attribute_of<Values>(test_case, name);
+  const auto* const present = test_case.node().get<Values>(name);
   if (present == nullptr || present->size() != parts * spatial) return;
   Values changed;
   for (std::size_t part = 0; part < parts; ++part) {

@@ -36,9 +36,9 @@ std::optional<ConstantData> constant_data(const Case& graph, const std::string& 
   const Tensor* data = initializer_of(graph, node.inputs[0]);
   const Tensor* scale = initializer_of(graph, node.inputs[1]);
   if (data == nullptr || scale == nullptr || scale->type != ElementType::float32) return {};
-  if (scale->shape.size() > 1 || attribute_of(node, "block_size") != nullptr) return {};
+  if (scale->shape.size() > 1 || node.attribute("block_size") != nullptr) return {};
   const auto rank = static_cast<std::int64_t>(data->shape.size());
-  const std::int64_t axis = integer_attribute(node, "axis", 1);
+  const std::int64_t axis = node.get_or<std::int64_t>("axis", 1);
   return ConstantData{*dq, *data, *scale, axis < 0 ? axis + rank : axis};
 }
 
@@ -46,7 +46,7 @@ std::optional<ConstantData> constant_data(const Case& graph, const std::string& 
 std::int64_t channel_axis(const Node& node, std::int64_t rank) {
   if (node.op_type == "Conv") return 0;
   if (node.op_type == "ConvTranspose") return 1;
-  if (node.op_type == "Gemm") return integer_attribute(node, "transB", 0) != 0 ? 0 : 1;
+  if (node.op_type == "Gemm") return node.get_or<std::int64_t>("transB", 0) != 0 ? 0 : 1;
   return rank - 1;
 }
 

@@ -148,18 +148,6 @@ std::string input_of(const Node& node, std::size_t position) {
   return position < node.inputs.size() ? node.inputs[position] : std::string();
 }
 
-const Attribute* attribute_of(const Node& node, std::string_view name) {
-  const auto found = std::find_if(node.attributes.begin(), node.attributes.end(),
-                                  [&](const Attribute& attribute) { return attribute.name == name; });
-  return found == node.attributes.end() ? nullptr : &*found;
-}
-
-std::int64_t integer_attribute(const Node& node, std::string_view name, std::int64_t absent) {
-  const Attribute* found = attribute_of(node, name);
-  const auto* value = found == nullptr ? nullptr : std::get_if<std::int64_t>(&found->value);
-  return value == nullptr ? absent : *value;
-}
-
 void set_node_attribute(Node& node, std::string_view name, Attribute::Value value) {
   std::erase_if(node.attributes, [&](const Attribute& attribute) { return attribute.name == name; });
   node.attributes.push_back({std::string(name), std::move(value)});

@@ -52,9 +52,6 @@ namespace qconform {
                                    std::vector<std::string> inputs, std::vector<Attribute> attributes = {});
 /// Input `position` of a node; empty where it is omitted.
 [[nodiscard]] std::string input_of(const Node& node, std::size_t position);
-/// The attribute of a node, or null.
-[[nodiscard]] const Attribute* attribute_of(const Node& node, std::string_view name);
-[[nodiscard]] std::int64_t integer_attribute(const Node& node, std::string_view name, std::int64_t absent);
 void set_node_attribute(Node& node, std::string_view name, Attribute::Value value);
 
 }  // namespace qconform

@@ -163,7 +163,7 @@ Case sign_on_one_side(const Case& graph) {
     const auto own = dq ? held_pair(graph, graph.nodes[i]) : std::nullopt;
     const auto behind = dq ? held_pair(graph, graph.nodes[*dq]) : std::nullopt;
     if (!own || !behind || own->type != ElementType::int8 || behind->type != ElementType::int8) continue;
-    if (attribute_of(graph.nodes[i], "output_dtype") != nullptr) continue;
+    if (graph.nodes[i].attribute("output_dtype") != nullptr) continue;
     result.nodes[i].inputs[2] = add_initializer(result, make::integer(ElementType::uint8, own->zero_point + 128));
     result.nodes[*dq].inputs[2] = add_initializer(result, make::integer(ElementType::uint8, behind->zero_point & 0xFF));
   }
@@ -174,7 +174,7 @@ Case sign_on_one_side(const Case& graph) {
 
 // The axis that its parameters lie along, if there is one.
 std::optional<std::size_t> axis_of(const Node& node, std::size_t rank) {
-  const std::int64_t axis = integer_attribute(node, "axis", 1);
+  const std::int64_t axis = node.get_or<std::int64_t>("axis", 1);
   const std::int64_t counted = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
   if (counted < 0 || counted >= static_cast<std::int64_t>(rank)) return {};
   return static_cast<std::size_t>(counted);
@@ -190,7 +190,7 @@ Case keep_axis(const Case& graph) {
     const Tensor* q = dq ? initializer_of(graph, graph.nodes[*dq].inputs[0]) : nullptr;
     const Tensor* scale = dq ? initializer_of(graph, graph.nodes[*dq].inputs[1]) : nullptr;
     if (q == nullptr || scale == nullptr || scale->shape.size() != 1) continue;
-    const Attribute* order = attribute_of(transpose, "perm");
+    const Attribute* order = transpose.attribute("perm");
     const auto axis = axis_of(graph.nodes[*dq], q->shape.size());
     if (!axis || order == nullptr || readers_of(graph, transpose.inputs[0]).size() != 1) continue;
     const auto& perm = std::get<std::vector<std::int64_t>>(order->value);

@@ -40,13 +40,13 @@ std::int64_t sums_of(const UnitView& v, bool of_terms) {
   const auto& w = v.shape(v.compute->inputs[1]);
   const auto compute = compute_of(*v.compute).value_or(kConv);
   const bool is_swapped = compute == kConvTranspose || compute == kMatMul ||
-                          (compute == kGemm && attribute_of(*v.compute, "transB") == nullptr);
+                          (compute == kGemm && v.compute->attribute("transB") == nullptr);
   return w[of_terms == is_swapped ? 0 : 1];
 }
 
 std::uint8_t flags(const Node& node, const char* low, const char* high) {
-  return static_cast<std::uint8_t>((attribute_of(node, low) != nullptr ? 1 : 0) +
-                                   (attribute_of(node, high) != nullptr ? 2 : 0));
+  return static_cast<std::uint8_t>((node.attribute(low) != nullptr ? 1 : 0) +
+                                   (node.attribute(high) != nullptr ? 2 : 0));
 }
 
 std::vector<Column> own_columns() {
@@ -89,9 +89,9 @@ std::vector<Column> own_columns() {
       {{"window", {"one element", "padded", "strided"}, 0, sweep::ParameterRole::geometry},
        [](Unit& u, std::uint8_t c) { u.window = static_cast<Window>(c); },
        [](const UnitView& v) -> std::uint8_t {
-         return attribute_of(*v.compute, "pads") != nullptr      ? kPaddedWindow
-                : attribute_of(*v.compute, "strides") != nullptr ? kStrided
-                                                                 : kPlain;
+         return v.compute->attribute("pads") != nullptr      ? kPaddedWindow
+                : v.compute->attribute("strides") != nullptr ? kStrided
+                                                             : kPlain;
        }},
       {{"terms", texts_of(kSizes), 1, sweep::ParameterRole::extent},
        [](Unit& u, std::uint8_t c) { u.k = kSizes[c]; },

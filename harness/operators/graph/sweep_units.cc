@@ -90,7 +90,7 @@ double UnitView::first_scale(const Node& node) const {
 }
 
 ZeroPoint UnitView::zero_point(const Node& node) const {
-  if (attribute_of(node, "output_dtype") != nullptr) return kByType;
+  if (node.attribute("output_dtype") != nullptr) return kByType;
   if (node.inputs.size() < 3) return kOmitted;
   const Tensor& zero_point = *tensor(node.inputs[2]);
   if (!is_integer(zero_point.type)) return kMiddle;
@@ -99,10 +99,8 @@ ZeroPoint UnitView::zero_point(const Node& node) const {
 
 Layout UnitView::layout(const Node& node) const {
   if (scale(node).is_scalar()) return kPerTensor;
-  if (attribute_of(node, "block_size") != nullptr) return kBlocks;
-  const Attribute* axis = attribute_of(node, "axis");
-  if (axis == nullptr) return kAxis1;
-  const auto value = std::get<std::int64_t>(axis->value);
+  if (node.attribute("block_size") != nullptr) return kBlocks;
+  const auto value = node.get_or<std::int64_t>("axis", 1);
   return value == 0 ? kAxis0 : value == 1 ? kAxis1 : kLastAxis;
 }
 
@@ -120,9 +118,9 @@ Activation activation_of(const UnitView& view) {
   if (node.op_type == "LeakyRelu") return kLeakyReluBehind;
   const bool has_inputs = node.inputs.size() > 2;
   const double lo = has_inputs ? number_at(*view.tensor(node.inputs[1]), 0)
-                               : static_cast<double>(std::get<float>(attribute_of(node, "min")->value));
+                               : static_cast<double>(std::get<float>(node.attribute("min")->value));
   const double hi = has_inputs ? number_at(*view.tensor(node.inputs[2]), 0)
-                               : static_cast<double>(std::get<float>(attribute_of(node, "max")->value));
+                               : static_cast<double>(std::get<float>(node.attribute("max")->value));
   if (lo > hi) return kReversedClip;
   const Node& q = *view.quantize;
   const UnitExtent room = extent_of(view.type(q.outputs[0]));
@@ -213,9 +211,9 @@ std::string_view name_of(Compute compute) {
 }
 
 std::optional<Compute> compute_of(const Node& node) {
-  if (node.op_type == "Conv" && attribute_of(node, "group") != nullptr) return kDepthwise;
+  if (node.op_type == "Conv" && node.attribute("group") != nullptr) return kDepthwise;
   if (node.op_type == "Resize") {
-    const Attribute* mode = attribute_of(node, "mode");
+    const Attribute* mode = node.attribute("mode");
     return mode != nullptr && std::get<std::string>(mode->value) == "linear" ? kLinearResize : kNearestResize;
   }
   for (std::uint8_t i = 0; i < kComputes; ++i) {

@@ -218,9 +218,7 @@ bool has_zero_point(const LinearView& v) {
 }
 
 bool has_negative_axis(const LinearView& v) {
-  const Attribute* axis = v.test_case.attribute("axis");
-  const auto* value = axis == nullptr ? nullptr : std::get_if<std::int64_t>(&axis->value);
-  return value != nullptr && *value < 0;
+  return v.test_case.node().get_or<std::int64_t>("axis", 0) < 0;
 }
 
 }  // namespace

@@ -41,9 +41,8 @@ void reshape_parameters(Case& test_case, Rng& rng, const Values& shape) {
 void place_parameters(Case& test_case, Rng& rng, bool per_tensor) {
   const Values& x = input_named(test_case, "x")->shape;
   const auto rank = static_cast<std::int64_t>(x.size());
-  const auto* const stated = attribute_of<std::int64_t>(test_case, "axis");
-  const std::int64_t axis = stated == nullptr ? 1 : *stated;
-  const auto* const block = attribute_of<std::int64_t>(test_case, "block_size");
+  const auto axis = test_case.node().get_or<std::int64_t>("axis", 1);
+  const auto* const block = test_case.node().get<std::int64_t>("block_size");
   if (per_tensor || axis < -rank || axis >= rank || (block != nullptr && *block > (1 << 20))) {
     erase_attribute(test_case, "block_size");
     return reshape_parameters(test_case, rng, {});

@@ -106,10 +106,9 @@ std::uint64_t multiply(const DequantizeLinear& node, double, double, double diff
 
 std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, const Stages& stages) {
   const Tensor& x = *test_case.input(0);
-  const Attribute* axis = test_case.attribute("axis");
+  const std::int64_t axis = test_case.node().get_or("axis", kDefaultAxis);
   const auto placement = [&](const auto& node) -> LinearPlacement {
-    const std::int64_t stated = axis == nullptr ? kDefaultAxis : std::get<std::int64_t>(axis->value);
-    return {*layout_of(lowered), x.shape, stated, node.x_type, node.y_type};
+    return {*layout_of(lowered), x.shape, axis, node.x_type, node.y_type};
   };
   const Tensor* zero_point = test_case.input(2);
   if (const QuantizeLinear* stated = quantize_linear_of(lowered)) {

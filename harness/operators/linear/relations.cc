@@ -93,8 +93,7 @@ Applied recount_axis(const RelationSubject& subject) {
   const bool has_axis = base.node().opset_version >= 13;
   if (!has_axis || base.input(1)->is_scalar()) return NotApplicable{"no axis is used"};
   const auto rank = static_cast<std::int64_t>(base.input(0)->shape.size());
-  const Attribute* stated = base.attribute("axis");
-  const std::int64_t axis = stated == nullptr ? 1 : std::get<std::int64_t>(stated->value);
+  const auto axis = base.node().get_or<std::int64_t>("axis", 1);
   Case derived = base;
   erase_attribute(derived, "axis");
   derived.node().attributes.push_back({"axis", axis < 0 ? axis + rank : axis - rank});

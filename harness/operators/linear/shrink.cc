@@ -59,9 +59,9 @@ std::vector<Extent> linear_extents(const Case& test_case, const Indices& wrong_e
   const Tensor* scale = test_case.input(1);
   if (x == nullptr || scale == nullptr) return result;
   const auto rank = static_cast<std::int64_t>(x->shape.size());
-  const std::int64_t stated = integer_of(test_case, "axis", 1);
+  const std::int64_t stated = test_case.node().get_or<std::int64_t>("axis", 1);
   const std::int64_t axis = stated < 0 ? stated + rank : stated;
-  const std::int64_t block = integer_of(test_case, "block_size", 0);
+  const std::int64_t block = test_case.node().get_or<std::int64_t>("block_size", 0);
   const bool is_blocked = block > 0 && scale->shape.size() == x->shape.size() && rank > 0;
   for (std::size_t i = 0; i < x->shape.size(); ++i) {
     const std::string number = " " + std::to_string(i);
@@ -94,7 +94,7 @@ std::optional<Case> without_dimension(const Case& test_case, std::size_t dimensi
     tensor.shape.erase(tensor.shape.begin() + static_cast<std::ptrdiff_t>(dimension));
   };
   const auto rank = static_cast<std::int64_t>(test_case.input(0)->shape.size());
-  const std::int64_t stated = integer_of(test_case, "axis", 1);
+  const std::int64_t stated = test_case.node().get_or<std::int64_t>("axis", 1);
   const std::int64_t axis = stated < 0 ? stated + rank : stated;
   drop(*result.inputs[0]);
   if (scale->shape.empty()) return result;
@@ -117,9 +117,9 @@ std::int64_t parameter_of_wrong_element(const Case& test_case, const Tensor& par
   reference::Contract contract;
   const auto layout = resolve_layout(x.shape, parameter.shape, "scale",
                                      {.has_axis = true,
-                                      .axis = integer_of(test_case, "axis", 1),
+                                      .axis = test_case.node().get_or<std::int64_t>("axis", 1),
                                       .has_block_size = true,
-                                      .block_size = integer_of(test_case, "block_size", 0)},
+                                      .block_size = test_case.node().get_or<std::int64_t>("block_size", 0)},
                                      contract);
   if (!layout) return 0;
   std::int64_t flat = 0;

@@ -330,8 +330,8 @@ std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& fr
 void classify_common(const Case& test_case, Row& row) {
   const Tensor& x = *test_case.input(0);
   const auto rank = static_cast<std::int64_t>(x.shape.size());
-  const std::int64_t axis = int_attribute(test_case, "axis", 1);
-  const std::int64_t block = int_attribute(test_case, "block_size", 0);
+  const std::int64_t axis = test_case.node().get_or<std::int64_t>("axis", 1);
+  const std::int64_t block = test_case.node().get_or<std::int64_t>("block_size", 0);
   const auto* const version = std::find(std::begin(kVersions), std::end(kVersions), test_case.node().opset_version);
   row[kVersion] = static_cast<std::uint8_t>(version - std::begin(kVersions));
   row[kRank] = static_cast<std::uint8_t>(rank);
@@ -342,11 +342,6 @@ void classify_common(const Case& test_case, Row& row) {
   row[kZeroPoint] = zero_points_class(test_case.input(2));
   const Tensor& scale = *test_case.input(1);
   row[kScales] = scale.elements() == 1 ? kOneScale : are_distinct(scale) ? kDistinctScales : kAlike;
-}
-
-std::int64_t int_attribute(const Case& test_case, const char* name, std::int64_t absent) {
-  const Attribute* attribute = test_case.attribute(name);
-  return attribute == nullptr ? absent : std::get<std::int64_t>(attribute->value);
 }
 
 }  // namespace qconform::sweep::linear

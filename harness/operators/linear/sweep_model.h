@@ -64,9 +64,6 @@ struct Frame {
 /// Writes the common classes of a valid case into `row`.
 void classify_common(const Case& test_case, Row& row);
 
-/// The attribute's value, or `absent`.
-[[nodiscard]] std::int64_t int_attribute(const Case& test_case, const char* name, std::int64_t absent);
-
 }  // namespace qconform::sweep::linear
 
 namespace qconform::sweep {

@@ -171,7 +171,7 @@ reference::QuantizeLinear node_of(const Case& test_case, ElementType y_type,
   node.x_type = test_case.input(0)->type;
   node.scale_type = test_case.input(1)->type;
   node.y_type = y_type;
-  node.precision = static_cast<ElementType>(int_attribute(test_case, "precision", 0));
+  node.precision = static_cast<ElementType>(test_case.node().get_or<std::int64_t>("precision", 0));
   node.version = static_cast<int>(test_case.node().opset_version);
   for (std::int64_t i = 0; i < layout.parameters(); ++i) {
     const Tensor* zero_point = test_case.input(2);
@@ -214,7 +214,7 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
 }
 
 ElementType y_type_of(const Case& test_case) {
-  const std::int64_t stated = int_attribute(test_case, "output_dtype", 0);
+  const std::int64_t stated = test_case.node().get_or<std::int64_t>("output_dtype", 0);
   if (stated != 0) return static_cast<ElementType>(stated);
   return test_case.input(2) == nullptr ? uint8 : test_case.input(2)->type;
 }
@@ -222,9 +222,9 @@ ElementType y_type_of(const Case& test_case) {
 // From the case alone, as the operator reads it.
 reference::QuantizationLayout layout_of(const Case& test_case) {
   const reference::PlacementAttributes attributes{.has_axis = test_case.node().opset_version >= 13,
-                                                  .axis = int_attribute(test_case, "axis", 1),
+                                                  .axis = test_case.node().get_or<std::int64_t>("axis", 1),
                                                   .has_block_size = test_case.node().opset_version >= 21,
-                                                  .block_size = int_attribute(test_case, "block_size", 0)};
+                                                  .block_size = test_case.node().get_or<std::int64_t>("block_size", 0)};
   reference::Contract contract;
   return resolve_layout(test_case.input(0)->shape, test_case.input(1)->shape, "y_scale", attributes, contract)
       .value_or(reference::QuantizationLayout{});
@@ -241,8 +241,8 @@ Row classify(const Case& test_case) {
   Row row(kPositions, 0);
   classify_common(test_case, row);
   const ElementType y_type = y_type_of(test_case);
-  const auto precision = static_cast<ElementType>(int_attribute(test_case, "precision", 0));
-  const std::int64_t saturate = int_attribute(test_case, "saturate", -1);
+  const auto precision = static_cast<ElementType>(test_case.node().get_or<std::int64_t>("precision", 0));
+  const std::int64_t saturate = test_case.node().get_or<std::int64_t>("saturate", -1);
   row[kXType] = class_of(kXTypes, test_case.input(0)->type);
   row[kYType] = class_of(kYTypes, y_type);
   row[kScaleType] = class_of(kScaleTypes, test_case.input(1)->type);

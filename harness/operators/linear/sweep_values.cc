@@ -377,7 +377,7 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
 Row classify(const Case& test_case) {
   Row row(kPositions, 0);
   classify_common(test_case, row);
-  const std::int64_t stated = int_attribute(test_case, "output_dtype", 0);
+  const std::int64_t stated = test_case.node().get_or<std::int64_t>("output_dtype", 0);
   const ElementType scale = test_case.input(1)->type;
   row[kXType] = class_of(kXTypes, test_case.input(0)->type);
   row[kScaleType] = class_of(kFloats, scale);

@@ -105,9 +105,7 @@ class Translation {
   // Attributes.
   template <typename T>
   [[nodiscard]] T get(std::string_view name, T absent) const {
-    const Attribute* found = attribute_of(node(), name);
-    const T* value = found == nullptr ? nullptr : std::get_if<T>(&found->value);
-    return value == nullptr ? absent : *value;
+    return node().get_or(name, std::move(absent));
   }
   [[nodiscard]] std::int64_t axis(std::int64_t absent) const {
     const auto stated = get<std::int64_t>("axis", absent);
@@ -285,7 +283,7 @@ void Translation::window(dnnl::graph::op& operation, const Dims& dilations) {
 }
 
 Problem Translation::convolution(bool is_transposed) {
-  if (attribute_of(node(), "output_shape") != nullptr) return "its ConvTranspose has no output_shape";
+  if (node().attribute("output_shape") != nullptr) return "its ConvTranspose has no output_shape";
   // ONNX has a rule of its own there for the side that gets the odd padding.
   if (is_transposed && get<std::string>("auto_pad", "NOTSET").starts_with("SAME"))
     return "its ConvTranspose has no auto_pad of ONNX";
