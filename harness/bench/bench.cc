@@ -128,12 +128,6 @@ Result<Participants> start_all(const Layer& layer, const std::vector<Contestant>
   return participants;
 }
 
-void shuffle(std::vector<std::size_t>& order, Rng& rng) {
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[rng.below(static_cast<std::uint32_t>(i))]);
-  }
-}
-
 // Records the turns of every participant, round for round.
 class TurnRecord {
  public:
@@ -177,7 +171,7 @@ std::size_t play(Participants& participants, double seconds, Rng& rng, TurnRecor
   std::vector<std::size_t> order(participants.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (int round = 0; round < rounds; ++round) {
-    shuffle(order, rng);
+    rng.shuffle(order);
     for (const std::size_t who : order) record.add(who, participants[who]->take_turn(seconds / rounds));
   }
   return static_cast<std::size_t>(rounds);

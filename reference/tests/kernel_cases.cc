@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <sstream>
@@ -213,13 +212,6 @@ ExpectedOutput expected_of(const DequantizeLinear& node, std::span<const std::by
                                        << text_of(expected.type, bytes.data(), first);
 }
 
-std::uint64_t SplitMixRandom::bits() {
-  std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31);
-}
-
 std::int64_t SplitMixRandom::between(std::int64_t lo, std::int64_t hi) {
   const auto width = static_cast<std::uint64_t>(hi - lo) + 1;
   return lo + static_cast<std::int64_t>(bits() % width);
@@ -242,12 +234,6 @@ FencedMemory::~FencedMemory() {
 std::span<std::byte> FencedMemory::bytes(std::size_t size, bool at_front) const {
   if (size > accessible_) throw std::runtime_error("guarded memory is too small");
   return {mapping_ + page_ + (at_front ? 0 : accessible_ - size), size};
-}
-
-int scaled(int cases) {
-  const char* const text = std::getenv("QCONFORM_TEST_SCALE");
-  const double scale = text == nullptr ? 1 : std::strtod(text, nullptr);
-  return std::max(1, static_cast<int>(cases * scale));
 }
 
 ConvolutionOperands random_operands(SplitMixRandom& random) {

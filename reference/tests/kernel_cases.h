@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/rng.h"
+#include "harness/tests/test_scale.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform::reference {
@@ -17,6 +19,8 @@ namespace qconform::reference {
 void PrintTo(const KernelSet& set, std::ostream* out);
 
 namespace testing {
+
+using qconform::testing::scaled;
 
 /// A test of every kernel set; skipped for those that this CPU lacks. INSTANTIATE_FOR_KERNEL_SETS(suite) names its
 /// tests after them: `--gtest_filter='*/avx2'`.
@@ -56,12 +60,12 @@ struct ExpectedOutput {
 /// Bit for bit; a failure tells the first element that differs by its coordinate.
 [[nodiscard]] ::testing::AssertionResult equal(std::span<const std::byte> got, const ExpectedOutput& expected);
 
-/// Reproducible on every machine (SplitMix64); std:: distributions are not.
+/// Draws from ranges of any width, for which Rng::between() is too narrow.
 class SplitMixRandom {
  public:
-  explicit SplitMixRandom(std::uint64_t seed) : state_(seed) {}
+  explicit SplitMixRandom(std::uint64_t seed) : rng_(seed) {}
 
-  std::uint64_t bits();
+  std::uint64_t bits() { return rng_.next(); }
   /// In [lo, hi], both included.
   std::int64_t between(std::int64_t lo, std::int64_t hi);
   bool one_in(std::int64_t n) { return between(1, n) == 1; }
@@ -71,7 +75,7 @@ class SplitMixRandom {
   }
 
  private:
-  std::uint64_t state_;
+  Rng rng_;
 };
 
 /// Memory between two inaccessible pages: an access beyond it is a SIGSEGV.
@@ -90,9 +94,6 @@ class FencedMemory {
   std::size_t accessible_;
   std::byte* mapping_;
 };
-
-/// `cases` times the environment variable QCONFORM_TEST_SCALE, at least 1.
-[[nodiscard]] int scaled(int cases);
 
 /// A convolution within the contract whose reference costs at most a few hundred thousand products.
 [[nodiscard]] ConvolutionOperands random_operands(SplitMixRandom& random);

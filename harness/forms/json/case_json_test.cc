@@ -11,6 +11,7 @@
 #include <limits>
 #include <string>
 
+#include "harness/base/rng.h"
 #include "harness/core/limits.h"
 #include "harness/core/verdict.h"
 #include "harness/forms/json/json_text.h"
@@ -334,20 +335,14 @@ TEST(HostileJson, EveryTruncationIsRefused) {
 
 TEST(HostileJson, ChangedBytesGiveAnErrorOrACase) {
   const std::string text = sample_text();
-  std::uint64_t state = 20261121;
-  const auto next = [&state] {  // splitmix64
-    std::uint64_t z = state += 0x9E3779B97F4A7C15U;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31);
-  };
+  Rng rng(20261121);
   for (int round = 0; round < testing::scaled(20000); ++round) {
     std::string damaged = text;
-    const std::uint64_t changes = 1 + next() % 3;
+    const std::uint64_t changes = 1 + rng.next() % 3;
     for (std::uint64_t i = 0; i < changes; ++i) {
       // Half of the bytes come from the file itself: they keep the grammar more often.
-      const char byte = next() % 2 == 0 ? static_cast<char>(next() & 0xFFU) : text[next() % text.size()];
-      damaged[next() % damaged.size()] = byte;
+      const char byte = rng.next() % 2 == 0 ? static_cast<char>(rng.next() & 0xFFU) : text[rng.next() % text.size()];
+      damaged[rng.next() % damaged.size()] = byte;
     }
     expect_error_or_stable(damaged);
   }
