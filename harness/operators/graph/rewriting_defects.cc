@@ -48,31 +48,30 @@ bool reads_like_symmetric(const Case& graph, std::size_t reader) {
   return is_signed && zero_point->elements() == 1 && integer_at(*zero_point, 0) == 0;
 }
 
-Case drop_relu(const Case& graph) {
+bool reads_with_held_pair(const Case& graph, std::size_t reader) {
+  return graph.nodes[reader].op_type == kQ && held_pair(graph, graph.nodes[reader]);
+}
+
+// Drops the activations whose readers are all as `suits` says.
+Case drop_activations(const Case& graph, std::string_view op_type, bool (*suits)(const Case&, std::size_t reader)) {
   Case result = graph;
   for (const Node& node : graph.nodes) {
-    if (node.op_type != "Relu" || is_output(graph, node.outputs[0])) continue;
+    if (node.op_type != op_type || is_output(graph, node.outputs[0])) continue;
     const auto readers = readers_of(graph, node.outputs[0]);
-    const bool all = std::all_of(readers.begin(), readers.end(),
-                                 [&](std::size_t reader) { return reads_like_symmetric(graph, reader); });
+    const bool all =
+        std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) { return suits(graph, reader); });
     const auto maker = maker_of(result, node.outputs[0]);
     if (all && maker) result = rewired(result, node.outputs[0], result.nodes[*maker].inputs[0]);
   }
   return result;
 }
 
+Case drop_relu(const Case& graph) {
+  return drop_activations(graph, "Relu", reads_like_symmetric);
+}
+
 Case drop_clip(const Case& graph) {
-  Case result = graph;
-  for (const Node& node : graph.nodes) {
-    if (node.op_type != "Clip" || is_output(graph, node.outputs[0])) continue;
-    const auto readers = readers_of(graph, node.outputs[0]);
-    const bool all = std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
-      return graph.nodes[reader].op_type == kQ && held_pair(graph, graph.nodes[reader]);
-    });
-    const auto maker = maker_of(result, node.outputs[0]);
-    if (all && maker) result = rewired(result, node.outputs[0], result.nodes[*maker].inputs[0]);
-  }
-  return result;
+  return drop_activations(graph, "Clip", reads_with_held_pair);
 }
 
 // Pairs. Q1 and DQ1, and Q2 behind them; DQ2 where there is one.
