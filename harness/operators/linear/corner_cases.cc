@@ -226,30 +226,32 @@ double load(ElementType type, std::span<const std::byte> x, std::int64_t index) 
   }
 }
 
-}  // namespace
-
-void count_quantize_corner_cases(const reference::QuantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,
-                                 CornerCaseCounts& counts) {
+// `stored`: the type of the quantized tensor, of which a byte may hold several elements.
+template <typename ElementCornerCases, typename Node>
+void count_corner_cases(const Node& node, ElementType stored, const std::vector<ParameterTraits>& traits,
+                        std::int64_t axis, std::span<const std::byte> x, CornerCaseCounts& counts) {
   if (x.empty()) return;
   count_layout(node.layout, axis, counts);
-  count_packing(node.y_type, node.layout.elements(), counts);
-  count_traits(node.layout, traits_of(node.y_scale, node.y_zero_point, node.scale_type), counts);
-  QuantizeCornerCases corner_cases(node, counts);
+  count_packing(stored, node.layout.elements(), counts);
+  count_traits(node.layout, traits, counts);
+  ElementCornerCases corner_cases(node, counts);
   for_each_element(node.layout, [&](std::int64_t index, std::size_t parameter) {
     corner_cases.count(load(node.x_type, x, index), parameter);
   });
 }
 
+}  // namespace
+
+void count_quantize_corner_cases(const reference::QuantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,
+                                 CornerCaseCounts& counts) {
+  const auto traits = traits_of(node.y_scale, node.y_zero_point, node.scale_type);
+  count_corner_cases<QuantizeCornerCases>(node, node.y_type, traits, axis, x, counts);
+}
+
 void count_dequantize_corner_cases(const reference::DequantizeLinear& node, std::int64_t axis,
                                    std::span<const std::byte> x, CornerCaseCounts& counts) {
-  if (x.empty()) return;
-  count_layout(node.layout, axis, counts);
-  count_packing(node.x_type, node.layout.elements(), counts);
-  count_traits(node.layout, traits_of(node.x_scale, node.x_zero_point, node.scale_type), counts);
-  DequantizeCornerCases corner_cases(node, counts);
-  for_each_element(node.layout, [&](std::int64_t index, std::size_t parameter) {
-    corner_cases.count(load(node.x_type, x, index), parameter);
-  });
+  const auto traits = traits_of(node.x_scale, node.x_zero_point, node.scale_type);
+  count_corner_cases<DequantizeCornerCases>(node, node.x_type, traits, axis, x, counts);
 }
 
 }  // namespace qconform
