@@ -143,10 +143,6 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr double kUsualScale = 1.0 / 64;
 
-tl::unexpected<Error> skip(std::string reason) {
-  return fail("", std::move(reason), "skip");
-}
-
 /// Types beside which a zero point is there for the sake of the form, and other values than 0 are
 /// implementation-defined (D3).
 bool has_no_offset(ElementType type) {

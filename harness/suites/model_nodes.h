@@ -73,6 +73,11 @@ struct SkippedNode {
   std::string reason;  ///< one line that begins with what is at fault: operator, attribute, type, size, ...
 };
 
+/// Returns an error with the rule "skip", which says that there is no case; the reason is a SkippedNode's.
+[[nodiscard]] inline tl::unexpected<Error> skip(std::string reason) {
+  return fail("", std::move(reason), "skip");
+}
+
 /// Operator, attributes, inputs and note of a node whose operator find_operator() knows. Constants
 /// come from the model (damaged ones are an error); the data input, and what the model computes at
 /// run time, are drawn from `rng` where `computed` does not hold them. Tensors above `max_elements` are not drawn.

@@ -152,31 +152,26 @@ class UnitFinder {
   std::map<std::string, std::vector<int>> readers_;
 };
 
-tl::unexpected<Error> leave_out(std::string reason) {
-  return fail("", std::move(reason), "skip");
-}
-
 // Data that the model does not hold and has not computed; an error says why they cannot be drawn.
 Result<Tensor> drawn(const std::string& name, const ValueFacts& facts, std::int64_t max_elements, Rng& rng) {
   const std::string what = "activation " + quoted_name(name);
   const auto shape = full_shape(facts.shape);
-  if (!is_known(facts.type) || !shape) return leave_out("size: the model does not tell the shape of " + what);
+  if (!is_known(facts.type) || !shape) return skip("size: the model does not tell the shape of " + what);
   if (!is_integer(facts.type) || bits_of(facts.type) > 16) {
-    return leave_out("type: " + what + " is " + name_of(facts.type) +
-                     ", which is not drawn; a run of the model gives it");
+    return skip("type: " + what + " is " + name_of(facts.type) + ", which is not drawn; a run of the model gives it");
   }
   if (const auto bytes = checked_bytes("", facts.type, *shape); !bytes) {
-    return leave_out("size: " + what + " cannot be drawn: " + bytes.error().message);
+    return skip("size: " + what + " cannot be drawn: " + bytes.error().message);
   }
   if (elements_of(*shape) > max_elements) {
-    return leave_out("size: " + what + " exceeds the limit of " + std::to_string(max_elements) + " elements to draw");
+    return skip("size: " + what + " exceeds the limit of " + std::to_string(max_elements) + " elements to draw");
   }
   return random_bits(rng, facts.type, *shape);
 }
 
 // Returns what is implementation-defined in the case, for the note; an error says why the case is no test.
 Result<std::string> implementation_defined_of(const Case& test_case) {
-  if (const auto wired = check_wiring(test_case); !wired) return leave_out("operator: " + wired.error().text());
+  if (const auto wired = check_wiring(test_case); !wired) return skip("operator: " + wired.error().text());
   const Classification classification = classify(test_case);
   if (const auto& violation = classification.contract.violation) {
     const std::string& rule = violation->rule;
@@ -186,10 +181,10 @@ Result<std::string> implementation_defined_of(const Case& test_case) {
                                  : rule == "signature" && violation->field.find("inputs") != std::string::npos
                                      ? "type: "
                                      : "attribute: ";
-    return leave_out(at_fault + violation->text());
+    return skip(at_fault + violation->text());
   }
   if (classification.value_is_open)
-    return leave_out("implementation-defined: any value is right: " + classification.deciding_remark()->text());
+    return skip("implementation-defined: any value is right: " + classification.deciding_remark()->text());
   std::string note;
   for (const reference::Remark& remark : classification.contract.implementation_defined) {
     note += (note.empty() ? "" : "; ") + remark.text();
