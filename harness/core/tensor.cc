@@ -81,12 +81,6 @@ Tensor Tensor::zeros(ElementType type, std::vector<std::int64_t> shape) {
   return tensor;
 }
 
-std::int64_t elements_of(std::span<const std::int64_t> shape) {
-  std::int64_t result = 1;
-  for (const std::int64_t dimension : shape) result *= dimension;
-  return result;
-}
-
 std::int64_t bytes_for(ElementType type, std::int64_t elements) {
   return (elements * bits_of(type) + 7) / 8;
 }
@@ -154,12 +148,6 @@ float float_at(const Tensor& tensor, std::int64_t index) {
   float value = 0;
   std::memcpy(&value, tensor.bytes.data() + static_cast<std::size_t>(index) * sizeof value, sizeof value);
   return value;
-}
-
-std::string shape_text(std::span<const std::int64_t> shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
 }
 
 }  // namespace qconform

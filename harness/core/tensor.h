@@ -14,6 +14,7 @@
 
 #include "harness/base/error.h"
 #include "reference/numerics/element.h"
+#include "reference/numerics/shape.h"
 
 namespace qconform {
 
@@ -103,9 +104,6 @@ struct Tensor {
   }
 };
 
-/// Product of the dimensions; 1 for a scalar. The shape is within the limits.
-[[nodiscard]] std::int64_t elements_of(std::span<const std::int64_t> shape);
-
 /// Storage of `elements` elements of a known type: ceil(elements * bits / 8).
 [[nodiscard]] std::int64_t bytes_for(ElementType type, std::int64_t elements);
 
@@ -134,9 +132,6 @@ inline void set_bits_at(Tensor& tensor, std::int64_t index, std::uint64_t bits) 
 
 /// Element `index` of a float32 tensor.
 [[nodiscard]] float float_at(const Tensor& tensor, std::int64_t index);
-
-/// "[1, 3, 5, 5]"
-[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
 static_assert(std::endian::native == std::endian::little, "Tensor bytes are little endian; this target is not");
 

@@ -10,17 +10,12 @@
 #include "reference/numerics/element.h"
 #include "reference/numerics/floats.h"
 #include "reference/numerics/integers.h"
+#include "reference/numerics/shape.h"
 
 namespace qconform::reference::graph {
 namespace {
 
 using Elements = std::vector<double>;
-
-std::size_t elements_of(const Shape& shape) {
-  std::size_t count = 1;
-  for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
-  return count;
-}
 
 // To the nearest number of the type; numbers that are no floats stay as they are.
 double round_to(ElementType type, double value) {
@@ -186,7 +181,7 @@ class Interpreter {
       step_ = &step;
       const Value& result = program_.values[step.result];
       type_ = result.type;
-      count_ = elements_of(result.shape);
+      count_ = static_cast<std::size_t>(elements_of(result.shape));
       values_[step.result] = std::visit([&](const auto& what) { return compute(what); }, step.what);
     }
     return std::move(values_);

@@ -4,22 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "reference/numerics/shape.h"
+
 namespace qconform::reference {
 namespace {
 
 using Shape = std::span<const std::int64_t>;
-
-std::int64_t product(Shape shape) {
-  std::int64_t result = 1;
-  for (const std::int64_t dimension : shape) result *= dimension;
-  return result;
-}
-
-std::string shape_text(Shape shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
-}
 
 // The dimension that `axis` names, if it is in [-rank, rank-1].
 std::optional<std::size_t> dimension_of(Shape x_shape, std::int64_t axis) {
@@ -38,7 +28,7 @@ QuantizationLayout per_tensor(Shape x_shape, const PlacementAttributes& attribut
   if (attributes.block_size > 0) {
     contract.allow("D7", "block_size", "unused beside one scale: " + std::to_string(attributes.block_size));
   }
-  return {.outer = 1, .channels = 1, .inner = product(x_shape)};
+  return {.outer = 1, .channels = 1, .inner = elements_of(x_shape)};
 }
 
 std::nullopt_t refuse_axis(Shape x_shape, std::int64_t axis, Contract& contract) {
@@ -63,9 +53,9 @@ std::optional<QuantizationLayout> per_axis(Shape x_shape, std::int64_t length, c
                          " positions of axis " + std::to_string(attributes.axis) + ", got " + std::to_string(length));
     return std::nullopt;
   }
-  return QuantizationLayout{.outer = product(x_shape.first(*dimension)),
+  return QuantizationLayout{.outer = elements_of(x_shape.first(*dimension)),
                             .channels = length,
-                            .inner = product(x_shape.subspan(*dimension + 1))};
+                            .inner = elements_of(x_shape.subspan(*dimension + 1))};
 }
 
 // The shape of x, its `dimension` counted in blocks.
@@ -94,9 +84,9 @@ std::optional<QuantizationLayout> blocked(Shape x_shape, Shape scale_shape, cons
                          std::to_string(attributes.axis) + "), got " + shape_text(scale_shape));
     return std::nullopt;
   }
-  return QuantizationLayout{.outer = product(x_shape.first(*dimension)),
+  return QuantizationLayout{.outer = elements_of(x_shape.first(*dimension)),
                             .channels = x_shape[*dimension],
-                            .inner = product(x_shape.subspan(*dimension + 1)),
+                            .inner = elements_of(x_shape.subspan(*dimension + 1)),
                             .block = attributes.block_size};
 }
 
@@ -108,7 +98,7 @@ std::optional<QuantizationLayout> resolve_layout(Shape x_shape, Shape scale_shap
     contract.violate("D7", "block_size", "expected at least 0, got " + std::to_string(attributes.block_size));
     return std::nullopt;
   }
-  if (product(scale_shape) == 1 && !is_blocked(x_shape, scale_shape, attributes)) {
+  if (elements_of(scale_shape) == 1 && !is_blocked(x_shape, scale_shape, attributes)) {
     return per_tensor(x_shape, attributes, contract);
   }
   if (attributes.block_size > 0) return blocked(x_shape, scale_shape, scale_field, attributes, contract);
