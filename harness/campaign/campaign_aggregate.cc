@@ -175,10 +175,6 @@ std::uint64_t hash_of(const std::string& text) {
   return digest.value();
 }
 
-void add_counts(const Counts& from, Counts& to) {
-  for (const auto& [name, count] : from) to[name] += count;
-}
-
 // Reasons with numbers in them can be many. Those with the smallest hashes keep their counts, which are exact:
 // what is among the smallest of all is among the smallest of any part.
 void bound(Counts& reasons) {

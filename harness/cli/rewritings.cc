@@ -73,10 +73,6 @@ NodeCounts nodes_in_float(const NodeCounts& stated, const CaseGraph& rewritten) 
   return counts;
 }
 
-void add(const NodeCounts& from, NodeCounts& to) {
-  for (const auto& [name, count] : from) to[name] += count;
-}
-
 // Counts what the backend made of the case.
 void count(const Case& test_case, const CaseGraph& rewritten, FusionCounts& counts) {
   const NodeCounts stated = nodes_by_operator(test_case.nodes);
@@ -94,7 +90,7 @@ void count(const Case& test_case, const CaseGraph& rewritten, FusionCounts& coun
     counts.dropped[name] += count - now;
     is_rewritten = is_rewritten || quantizes(name);
   }
-  add(nodes_in_float(stated, rewritten), counts.in_float);
+  add_counts(nodes_in_float(stated, rewritten), counts.in_float);
   ++counts.graphs;
   counts.fused += is_rewritten ? 1 : 0;
 }
@@ -171,9 +167,9 @@ void ask_in_processes(const std::string& backend_name, std::span<const AskedGrap
   }
   told.counts.graphs += read->counts.graphs;
   told.counts.fused += read->counts.fused;
-  add(read->counts.operators, told.counts.operators);
-  add(read->counts.dropped, told.counts.dropped);
-  add(read->counts.in_float, told.counts.in_float);
+  add_counts(read->counts.operators, told.counts.operators);
+  add_counts(read->counts.dropped, told.counts.dropped);
+  add_counts(read->counts.in_float, told.counts.in_float);
   told.findings.merge(read->findings);
 }
 

@@ -37,6 +37,11 @@ struct StageTimes {
 };
 
 using Counts = std::map<std::string, std::uint64_t>;
+
+inline void add_counts(const Counts& from, Counts& to) {
+  for (const auto& [name, count] : from) to[name] += count;
+}
+
 using VerdictCounts = std::array<std::uint64_t, kVerdictKinds>;
 
 /// Verdicts of one backend on one operator.
@@ -164,7 +169,7 @@ struct DetectionPower {
 
 /// Counts of how a backend rewrote graphs before it computed them (Backend::rewritten()).
 struct FusionCounts {
-  using ByOperator = std::map<std::string, std::uint64_t>;  ///< nodes, by operator
+  using ByOperator = Counts;  ///< nodes, by operator
 
   QC_DESCRIBED(.name = "fusion",
                .doc = "What it made of graphs before it computed them; absent where none were shown.");

@@ -303,7 +303,7 @@ std::string why_not_judged(const BackendResult& backend) {
   for (const auto& [op_type, result] : backend.operators) {
     owed += result.owed();
     attempted += result.attempted();
-    for (const auto& [reason, count] : result.unsupported_reasons) reasons[reason] += count;
+    add_counts(result.unsupported_reasons, reasons);
   }
   const std::uint64_t not_judged = backend.count(VerdictKind::not_judged);
   if (not_judged > 0 && owed == 0) {
