@@ -15,10 +15,6 @@
 namespace qconform::shrink {
 namespace {
 
-std::int64_t product(std::span<const std::int64_t> dimensions) {
-  return elements_of(dimensions);
-}
-
 void copy_element(const Tensor& from, std::int64_t source, Tensor& to, std::int64_t target) {
   const int bits = bits_of(from.type);
   if (bits <= 64) return set_raw_bits_at(to.bytes, bits, target, raw_bits_at(from.bytes, bits, source));
@@ -49,8 +45,8 @@ void copy_rows(const Tensor& from, std::int64_t length, std::int64_t row, std::s
 
 Tensor with_positions(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t> keep) {
   const std::span<const std::int64_t> shape(tensor.shape);
-  const std::int64_t outer = product(shape.first(axis));
-  const std::int64_t inner = product(shape.subspan(axis + 1));
+  const std::int64_t outer = elements_of(shape.first(axis));
+  const std::int64_t inner = elements_of(shape.subspan(axis + 1));
   Tensor result{tensor.type, tensor.shape, {}};
   result.shape[axis] = static_cast<std::int64_t>(keep.size());
   result.bytes.resize(static_cast<std::size_t>(bytes_for(tensor.type, result.elements())));
