@@ -16,27 +16,15 @@ namespace qconform::reference {
 namespace {
 
 using oracle::exact;
+using oracle::floor_of;
+using oracle::for_oracle;
+using oracle::power_of_two;
 using oracle::Random;
 
 mpq_class ratio(long numerator, long denominator) {
   mpq_class value(numerator, denominator);
   value.canonicalize();
   return value;
-}
-
-mpq_class power_of_two(int exponent) {
-  const mpz_class magnitude = mpz_class(1) << static_cast<unsigned>(std::abs(exponent));
-  return exponent >= 0 ? mpq_class(magnitude) : mpq_class(mpz_class(1), magnitude);
-}
-
-mpz_class floor_of(const mpq_class& value) {
-  mpz_class result;
-  mpz_fdiv_q(result.get_mpz_t(), value.get_num_mpz_t(), value.get_den_mpz_t());
-  return result;
-}
-
-oracle::ChannelParameters for_oracle(const Requantization& p) {
-  return {p.x_scale, p.w_scale, p.y_scale, p.y_zero_point, p.y_range.lo, p.y_range.hi};
 }
 
 std::int32_t to_output(const mpz_class& rounded, const Requantization& p) {

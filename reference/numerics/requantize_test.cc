@@ -15,6 +15,7 @@ namespace qconform::reference {
 namespace {
 
 using oracle::exact;
+using oracle::for_oracle;
 using oracle::Random;
 
 struct RequantizeSample {
@@ -117,10 +118,6 @@ Requantization parameters_of(Random& random, const RequantizeSample& sample) {
   const IntegerRange range = random.one_in(2) ? kUint8 : kInt8;
   const auto zero_point = static_cast<std::int32_t>(random.between(range.lo, range.hi));
   return {sample.x_scale, sample.w_scale, sample.y_scale, zero_point, range};
-}
-
-oracle::ChannelParameters for_oracle(const Requantization& p) {
-  return {p.x_scale, p.w_scale, p.y_scale, p.y_zero_point, p.y_range.lo, p.y_range.hi};
 }
 
 std::string describe(const RequantizeSample& s, const Requantization& p) {

@@ -19,11 +19,6 @@ struct BinaryFormat {
 constexpr BinaryFormat kFloat32{24, -126, 127};
 constexpr BinaryFormat kFloat64{53, -1022, 1023};
 
-mpq_class power_of_two(int exponent) {
-  const mpz_class magnitude = mpz_class(1) << static_cast<unsigned>(std::abs(exponent));
-  return exponent >= 0 ? mpq_class(magnitude) : mpq_class(mpz_class(1), magnitude);
-}
-
 // The exponent of the leading bit of a positive number: 2^e <= value < 2^(e+1).
 int leading_exponent(const mpq_class& value) {
   auto exponent = static_cast<int>(mpz_sizeinbase(value.get_num_mpz_t(), 2)) -
@@ -45,6 +40,17 @@ double round_to(const BinaryFormat& format, const mpq_class& value) {
 }
 
 }  // namespace
+
+mpq_class power_of_two(int exponent) {
+  const mpz_class magnitude = mpz_class(1) << static_cast<unsigned>(std::abs(exponent));
+  return exponent >= 0 ? mpq_class(magnitude) : mpq_class(mpz_class(1), magnitude);
+}
+
+mpz_class floor_of(const mpq_class& value) {
+  mpz_class result;
+  mpz_fdiv_q(result.get_mpz_t(), value.get_num_mpz_t(), value.get_den_mpz_t());
+  return result;
+}
 
 mpq_class exact(double value) {
   return mpq_class(value);
@@ -118,12 +124,6 @@ std::optional<long> requantize_onnx_reference(std::int32_t accumulator, const Ch
 }
 
 namespace {
-
-mpz_class floor_of(const mpq_class& value) {
-  mpz_class result;
-  mpz_fdiv_q(result.get_mpz_t(), value.get_num_mpz_t(), value.get_den_mpz_t());
-  return result;
-}
 
 mpz_class half_up(const mpq_class& value) {
   return floor_of(value + mpq_class(1, 2));

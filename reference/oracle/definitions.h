@@ -16,6 +16,12 @@ namespace qconform::reference::oracle {
 /// The value of a finite float, exactly.
 [[nodiscard]] mpq_class exact(double value);
 
+/// Returns 2^exponent.
+[[nodiscard]] mpq_class power_of_two(int exponent);
+
+/// Returns the largest integer that is not above the value.
+[[nodiscard]] mpz_class floor_of(const mpq_class& value);
+
 /// Round to the nearest integer, ties to even.
 [[nodiscard]] mpz_class rne(const mpq_class& value);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/convolution/convolution.h"
+#include "reference/numerics/requantize.h"
 #include "reference/oracle/definitions.h"
 
 namespace qconform::reference::oracle {
@@ -50,6 +51,11 @@ class Random {
  private:
   std::mt19937_64 engine_;
 };
+
+/// Returns the parameters in the oracle's terms.
+[[nodiscard]] inline ChannelParameters for_oracle(const Requantization& p) {
+  return {p.x_scale, p.w_scale, p.y_scale, p.y_zero_point, p.y_range.lo, p.y_range.hi};
+}
 
 // Small random convolutions for the reference's own tests, in its terms and in the oracle's.
 

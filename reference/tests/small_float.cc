@@ -14,11 +14,6 @@ std::vector<int> range(int first, int last) {
   return values;
 }
 
-mpq_class power_of_two(int exponent) {
-  const mpz_class magnitude = mpz_class(1) << static_cast<unsigned>(std::abs(exponent));
-  return exponent >= 0 ? mpq_class(magnitude) : mpq_class(mpz_class(1), magnitude);
-}
-
 }  // namespace
 
 const std::vector<FormatFacts>& small_formats() {
