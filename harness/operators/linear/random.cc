@@ -45,25 +45,19 @@ struct Frame {
   [[nodiscard]] std::int64_t parameters() const { return layout.parameters(); }
 };
 
-std::int64_t product(const Values& shape, std::size_t begin, std::size_t end) {
-  std::int64_t result = 1;
-  for (std::size_t i = begin; i < end; ++i) result *= shape[i];
-  return result;
-}
-
 Frame draw_frame(Rng& rng, std::int64_t version) {
   Frame frame;
   const std::int64_t rank = rng.chance(1, 16) ? 0 : rng.between(1, 4);
   for (std::int64_t i = 0; i < rank; ++i)
     frame.shape.push_back(rng.chance(1, 64) ? 0 : rng.between(1, rank == 1 ? 70 : 9));
-  const std::int64_t elements = product(frame.shape, 0, frame.shape.size());
+  const std::int64_t elements = elements_of(frame.shape);
   frame.layout = {.outer = 1, .channels = 1, .inner = elements};
   if (version < 13 || rank == 0 || rng.chance(1, 2)) return frame;
   frame.axis = rng.between(-rank, rank - 1);
   const auto at = static_cast<std::size_t>(frame.axis < 0 ? frame.axis + rank : frame.axis);
-  frame.layout = {.outer = product(frame.shape, 0, at),
+  frame.layout = {.outer = elements_of(std::span(frame.shape).first(at)),
                   .channels = frame.shape[at],
-                  .inner = product(frame.shape, at + 1, frame.shape.size())};
+                  .inner = elements_of(std::span(frame.shape).subspan(at + 1))};
   frame.parameter_shape = {frame.shape[at]};
   if (version < 21 || elements == 0 || rng.chance(1, 2)) return frame;
   frame.layout.block = rng.between(1, frame.layout.channels + 1);

@@ -106,20 +106,14 @@ std::vector<std::int64_t> dimensions(Rng& rng, std::int64_t rank, std::int64_t d
   return shape;
 }
 
-std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t from, std::size_t to) {
-  std::int64_t result = 1;
-  for (std::size_t i = from; i < to; ++i) result *= shape[i];
-  return result;
-}
-
 void place_parameters(const Row& row, std::size_t dimension, Frame& frame) {
   if (row[kLayout] == kScalar) {
-    frame.layout.inner = product(frame.shape, 0, frame.shape.size());
+    frame.layout.inner = elements_of(frame.shape);
     return;
   }
-  frame.layout = {.outer = product(frame.shape, 0, dimension),
+  frame.layout = {.outer = elements_of(std::span(frame.shape).first(dimension)),
                   .channels = frame.shape[dimension],
-                  .inner = product(frame.shape, dimension + 1, frame.shape.size()),
+                  .inner = elements_of(std::span(frame.shape).subspan(dimension + 1)),
                   .block = frame.block_size};
   if (frame.block_size == 0) {
     frame.parameter_shape = {frame.shape[dimension]};
