@@ -170,12 +170,6 @@ TEST(Interpreter, NamesSettingsThatItDoesNotKnow) {
 
 // Units that run on kernel sets: which ones, and that their answers stay in the sets of the graphs as written.
 
-std::unique_ptr<Backend> fused_backend(const std::string& name = "fused") {
-  auto backend = select(name, RoundingProfile::correctly_rounded);
-  EXPECT_TRUE(backend) << backend.error().text();
-  return std::move(*backend);
-}
-
 struct UnitOptions {
   float bias_scale = 0.125F;  // x_scale * w_scale
   std::int64_t bias = 9;
@@ -280,7 +274,7 @@ void expect_right(Backend& backend, const Case& test_case) {
 }
 
 TEST(Fused, ComputesAUnitAsOneConvolution) {
-  const auto backend = fused_backend("fused@kernels=scalar");
+  const auto backend = opened("fused@kernels=scalar");
   const Case plain = unit({});
   EXPECT_EQ(operators_of(*backend->rewritten(plain)), "QLinearConv");
   expect_right(*backend, plain);
@@ -288,7 +282,7 @@ TEST(Fused, ComputesAUnitAsOneConvolution) {
 
 // Each of these would leave the set, or is none of what a convolution and a clamp compute.
 TEST(Fused, LeavesUnitsWhoseAnswersWouldDiffer) {
-  const auto backend = fused_backend();
+  const auto backend = opened("fused");
   for (const UnitOptions& options :
        {UnitOptions{.bias_scale = 0.1250001F}, UnitOptions{.bias = 2147483647}, UnitOptions{.activation = "Sigmoid"}}) {
     const Case other = unit(options);
@@ -300,13 +294,13 @@ TEST(Fused, LeavesUnitsWhoseAnswersWouldDiffer) {
 TEST(Fused, KeepsWhatOthersReadToo) {
   Case shared = unit({});
   shared.outputs.emplace_back("c");
-  const auto backend = fused_backend();
+  const auto backend = opened("fused");
   EXPECT_EQ(backend->rewritten(shared)->nodes.size(), shared.nodes.size());
   expect_right(*backend, shared);
 }
 
 TEST(Fused, SpreadsTheDataOfTransposedConvolutions) {
-  const auto backend = fused_backend();
+  const auto backend = opened("fused");
   std::vector<WindowOptions> all;
   for (std::int64_t i = 0; i < 3 * 2 * 3 * 2 * 2; ++i) {
     all.push_back({.stride = 1 + i % 3,
@@ -329,8 +323,8 @@ TEST(Fused, SpreadsTheDataOfTransposedConvolutions) {
 
 // 3/8 is three steps of the sum, and 0.33 is none. Tier fused-int8 admits the rounding to a step alone.
 TEST(Fused, TakesAFloatBiasThatIsAMultipleOfTheScales) {
-  const auto backend = fused_backend();
-  const auto rounding = fused_backend("fused@float-bias=rounded");
+  const auto backend = opened("fused");
+  const auto rounding = opened("fused@float-bias=rounded");
   EXPECT_EQ(operators_of(*backend->rewritten(with_float_bias(0.375F))), "QLinearConv");
   EXPECT_EQ(backend->rewritten(with_float_bias(0.33F))->nodes.size(), 5U);
   EXPECT_EQ(operators_of(*rounding->rewritten(with_float_bias(0.33F))), "QLinearConv");
@@ -341,19 +335,19 @@ TEST(Fused, TakesAFloatBiasThatIsAMultipleOfTheScales) {
 // (200 - 128) * 0.5 * 0.25 = 9, and 9.05 / 2 goes to 5; without the bias, which is less than half a step, 4.5 goes
 // to 4.
 TEST(Fused, RoundsAFloatBiasUnderItsProfileAlone) {
-  const auto rounding = fused_backend("fused@float-bias=rounded");
+  const auto rounding = opened("fused@float-bias=rounded");
   Case graph = with_float_bias(0.05F);
   graph.inputs[0] = make::integers(ElementType::uint8, {1, 1, 1, 1}, {200});
   graph.inputs[3] = make::integers(ElementType::int8, {2, 1, 1, 1}, {1, 1});
   EXPECT_EQ(verdict_of(*rounding, graph), VerdictKind::wrong);
   EXPECT_EQ(verdict_of(*rounding, graph, {.profile = Profile::fused_int8}), VerdictKind::pass);
-  expect_right(*fused_backend(), graph);
+  expect_right(*opened("fused"), graph);
 }
 
 bool conforms_on_random_graphs(const std::string& name, const Policy& policy, std::uint64_t cases) {
   auto suites = *open_suite("graphs", {.seed = 1, .cases = cases});
   std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(fused_backend(name));
+  backends.push_back(opened(name));
   Report report;
   EXPECT_TRUE(run_suites(suites, backends, {.policy = policy}, report));
   return report.conforms();
@@ -363,7 +357,7 @@ TEST(Fused, ConformsOnRandomGraphs) {
   const auto cases = static_cast<std::uint64_t>(1200);
   EXPECT_TRUE(conforms_on_random_graphs("fused", {}, cases));
   EXPECT_TRUE(conforms_on_random_graphs("fused@float-bias=rounded", {.profile = Profile::fused_int8}, cases / 2));
-  const auto backend = fused_backend();
+  const auto backend = opened("fused");
   std::size_t fused_cases = 0;
   for (std::uint64_t i = 0; i < cases; ++i) {
     const Case graph = draw_of_suite("graphs")(1, i);
@@ -396,7 +390,7 @@ TEST(Fused, ProductsWithoutElementsAreEmpty) {
       assess(graph, expected);
       for (const char* backend : {"interpreter", "fused"}) {
         GuardedOutput output;
-        const Verdict verdict = judge(expected, execute(*fused_backend(backend), graph, output));
+        const Verdict verdict = judge(expected, execute(*opened(backend), graph, output));
         EXPECT_TRUE(is_computed(verdict.kind) && !is_failure(verdict.kind)) << backend << ": " << verdict.detail;
         EXPECT_EQ(verdict.elements, static_cast<std::uint64_t>(expected.output->elements()));
       }
