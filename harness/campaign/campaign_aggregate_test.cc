@@ -11,13 +11,12 @@
 #include <set>
 #include <vector>
 
-#include "harness/backends/kinds.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/journal.h"
 #include "harness/forms/archive/archive.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/tests/aggregate_bytes.h"
-#include "harness/tests/planted_kernels.h"
+#include "harness/tests/planted_backend.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::campaign {
@@ -362,9 +361,8 @@ TEST(Identity, OfAJournalInAnotherFormIsRefusedByName) {
 }
 
 std::vector<std::unique_ptr<Backend>> planted_backends() {
-  const auto& planted = qconform::testing::planted_kernel_set("pad-raw-zero");
   std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(backend::in_tree(planted, RoundingProfile::correctly_rounded, "pad-raw-zero"));
+  backends.push_back(qconform::testing::planted_backend("pad-raw-zero"));
   return backends;
 }
 

@@ -8,12 +8,11 @@
 
 #include <algorithm>
 
-#include "harness/backends/kinds.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
-#include "harness/tests/planted_kernels.h"
+#include "harness/tests/planted_backend.h"
 
 namespace qconform {
 namespace {
@@ -102,10 +101,6 @@ TEST(CaseTable, CountsPassingCasesThatItDrops) {
   EXPECT_EQ(ids(table.take()).size(), 0U) << "it begins again";
 }
 
-std::unique_ptr<Backend> planted(const char* name) {
-  return backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name);
-}
-
 // A 1x3 filter of ones over [1, 2, 3, 4] + 10 with zero point 10 and a pad of 1 on the left: the planted
 // kernel takes the padded tap for 0 and not for the zero point.
 Case padded_case() {
@@ -119,7 +114,7 @@ Case padded_case() {
 }
 
 TEST(ElementMap, ShowsElementsAndTheirInputs) {
-  const auto backend = planted("pad-raw-zero");
+  const auto backend = testing::planted_backend("pad-raw-zero");
   const auto map = element_map_of(padded_case(), *backend, {});
   ASSERT_TRUE(map.has_value());
   EXPECT_THAT(map->got.extent, ElementsAre(1, 1, 1, 3));
@@ -138,11 +133,11 @@ TEST(ElementMap, ShowsElementsAndTheirInputs) {
 }
 
 TEST(ElementMap, RightOutputsHaveNone) {
-  EXPECT_FALSE(element_map_of(padded_case(), *planted("scalar"), {}).has_value());
+  EXPECT_FALSE(element_map_of(padded_case(), *testing::planted_backend("scalar"), {}).has_value());
 }
 
 TEST(ElementMap, IsCutToItsLimitsAroundTheWorstElement) {
-  const auto backend = planted("pad-raw-zero");
+  const auto backend = testing::planted_backend("pad-raw-zero");
   const ElementMapLimits limits{.output = 6, .input = 12};
   int maps = 0;
   for (std::uint64_t index = 0; index < 150; ++index) {

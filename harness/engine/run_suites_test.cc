@@ -10,7 +10,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
-#include "harness/tests/planted_kernels.h"
+#include "harness/tests/planted_backend.h"
 #include "harness/tests/stand_ins.h"
 
 namespace qconform {
@@ -23,7 +23,7 @@ Report run_random(const std::vector<std::string>& kernels, std::uint64_t cases) 
   suites.push_back(std::make_unique<RandomSuite>(1, cases));
   std::vector<std::unique_ptr<Backend>> backends;
   for (const std::string& name : kernels) {
-    backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
+    backends.push_back(testing::planted_backend(name));
   }
   Report report;
   EXPECT_TRUE(run_suites(suites, backends, {}, report).has_value());
@@ -67,15 +67,12 @@ class RefusesOperator final : public Backend {
 };
 
 Report run_without_conv_integer(const std::vector<std::string>& others) {
-  const auto scalar = [] {
-    return backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::correctly_rounded, "scalar");
-  };
   std::vector<std::unique_ptr<Suite>> suites;
   suites.push_back(std::make_unique<RandomSuite>(1, 200));
   std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(std::make_unique<RefusesOperator>("ConvInteger", scalar()));
+  backends.push_back(std::make_unique<RefusesOperator>("ConvInteger", testing::planted_backend("scalar")));
   for (const std::string& name : others) {
-    backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
+    backends.push_back(testing::planted_backend(name));
   }
   Report report;
   EXPECT_TRUE(run_suites(suites, backends, {}, report).has_value());

@@ -17,7 +17,7 @@
 #include "harness/model/operator.h"
 #include "harness/suites/drawn.h"
 #include "harness/suites/stored_cases.h"
-#include "harness/tests/planted_kernels.h"
+#include "harness/tests/planted_backend.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {
@@ -70,11 +70,6 @@ Report run_random(std::unique_ptr<Backend> backend, std::uint64_t cases, std::ve
   return run_on(std::move(backend), std::make_unique<OperatorSuite>(cases, std::move(op_types)), shrinks);
 }
 
-std::unique_ptr<Backend> planted(std::string_view name) {
-  const auto& planted = qconform::testing::planted_kernel_set(name);
-  return backend::in_tree(planted, RoundingProfile::correctly_rounded, std::string(name));
-}
-
 bool contains(const std::vector<std::string>& list, const std::string& wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
@@ -99,7 +94,8 @@ TEST(CampaignDiagnosis, LearnsWhatNoModelExplains) {
 
 // The planted kernels are written without the models.
 TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
-  const Report report = run_random(planted("pad-raw-zero"), 1000, {"QLinearConv", "ConvInteger"});
+  const Report report =
+      run_random(qconform::testing::planted_backend("pad-raw-zero"), 1000, {"QLinearConv", "ConvInteger"});
   ASSERT_EQ(report.findings.size(), 2U) << "one for each convolution";
   for (const Finding& finding : report.findings) {
     EXPECT_EQ(finding.signature, "pad-raw-zero");

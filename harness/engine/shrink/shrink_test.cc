@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/family.h"
@@ -15,15 +14,11 @@
 #include "harness/operators/convolution/hooks.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
-#include "harness/tests/planted_kernels.h"
+#include "harness/tests/planted_backend.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::shrink {
 namespace {
-
-std::unique_ptr<Backend> planted(const std::string& name) {
-  return backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name);
-}
 
 Verdict verdict_on(const Case& test_case, const Runner& runner) {
   return judge(expect(test_case, {}), runner(test_case));
@@ -44,7 +39,7 @@ Measure measure_of(const Case& test_case) {
 
 // A runner that computes everything as the reference does, but for what `spoil` makes of it.
 Runner spoiled(std::function<void(const Case&, Outcome&)> spoil) {
-  const auto scalar = std::shared_ptr<Backend>(planted("scalar"));
+  const auto scalar = std::shared_ptr<Backend>(testing::planted_backend("scalar"));
   return [=, right = in_process(*scalar)](const Case& test_case) {
     const auto keep_alive = scalar;
     Outcome outcome = right(test_case);
@@ -143,7 +138,7 @@ class PlantedShrink : public ::testing::TestWithParam<const char*> {};
 
 // Shrinking keeps its promises whatever failing case it is given.
 TEST_P(PlantedShrink, KeepsTheFailureAndNeverGrows) {
-  const auto backend = planted(GetParam());
+  const auto backend = testing::planted_backend(GetParam());
   const Runner runner = in_process(*backend);
   const auto cases = failing_cases(runner, static_cast<std::size_t>(testing::scaled(20)));
   ASSERT_FALSE(cases.empty());
@@ -213,7 +208,7 @@ TEST(Shrink, StepsOfWindowsKeepTheOutputs) {
 }
 
 TEST(Shrink, SaturatingPairsBecomeOnePair) {
-  const auto backend = planted("pair-sat-i16");
+  const auto backend = testing::planted_backend("pair-sat-i16");
   const Runner runner = in_process(*backend);
   const Case original = failing_cases(runner, 1).at(0);
   const Result result = shrink(original, runner, {});
@@ -365,7 +360,7 @@ TEST(Shrink, PackedAndBlockedCasesShrink) {
 
 // Image n is read from `offset` of n and the bytes of an image, as far as x goes.
 Runner misplaced_images(std::int64_t (*offset)(std::int64_t n, std::int64_t image)) {
-  const auto scalar = std::shared_ptr<Backend>(planted("scalar"));
+  const auto scalar = std::shared_ptr<Backend>(testing::planted_backend("scalar"));
   return [=](const Case& test_case) -> Outcome {
     Case moved = test_case;
     Tensor& x = *moved.inputs[0];
@@ -436,7 +431,7 @@ TEST(Shrink, ALargeSumBecomesFewLargeProducts) {
 }
 
 TEST(Shrink, PassingCaseIsLeftAlone) {
-  const auto backend = planted("scalar");
+  const auto backend = testing::planted_backend("scalar");
   const Case passing = random_case(1, 1);
   const Result result = shrink(passing, in_process(*backend), {});
   EXPECT_EQ(result.ending, Ending::does_not_fail);
@@ -458,7 +453,7 @@ TEST(Shrink, FailureThatComesAndGoesKeepsTheCase) {
 }
 
 TEST(Shrink, LimitsEndTheSearch) {
-  const auto backend = planted("past-end");
+  const auto backend = testing::planted_backend("past-end");
   const Runner runner = in_process(*backend);
   const Case original = failing_cases(runner, 1).at(0);
   const Result few_runs = shrink(original, runner, {}, {.runs = 3, .seconds = 100, .clock = {}});
