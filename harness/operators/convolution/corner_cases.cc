@@ -175,17 +175,11 @@ void count_channels(const ConvolutionView& c, std::int64_t elements, CornerCaseC
   counts.add(CornerCase::far_parameters, elements / geometry.output_channels * unlike_last_block);
 }
 
-constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
-
-bool is_float(std::int64_t value) {
-  return static_cast<double>(static_cast<float>(value)) == static_cast<double>(value);
-}
-
 // Whether the number of products alone keeps every sum within float32's integers, and with the bias within int32.
 bool are_small(const ConvolutionOperands& operands) {
   constexpr std::int64_t kLargestProduct = 255 * 255;
   constexpr std::int32_t kLargestBias = std::int32_t{1} << 30;
-  return operands.geometry.depth() <= kFloatIntegers / kLargestProduct &&
+  return operands.geometry.depth() <= RequantizationCornerCases::kFloatIntegers / kLargestProduct &&
          std::all_of(operands.bias.begin(), operands.bias.end(),
                      [](std::int32_t bias) { return bias >= -kLargestBias && bias <= kLargestBias; });
 }
@@ -200,7 +194,7 @@ void count_sums(const ConvolutionView& c, CornerCaseCounts& counts) {
     for (const std::int64_t sum : c.sums.subspan(begin, positions)) {
       if (sum != static_cast<std::int32_t>(sum)) counts.add(CornerCase::int32_wrap);
       const std::int64_t products = sum - bias;
-      if ((products > kFloatIntegers || products < -kFloatIntegers) && !is_float(products)) {
+      if (!RequantizationCornerCases::is_small(products) && !RequantizationCornerCases::is_float(products)) {
         counts.add(CornerCase::float_accumulation);
       }
     }

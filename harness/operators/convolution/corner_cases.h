@@ -58,6 +58,11 @@ class RequantizationCornerCases {
 
   /// Whether count() counts nothing where a small sum's value rounds to neither end of the range.
   [[nodiscard]] bool is_plain() const { return !odd_parameters_ && !tells_more_inside_; }
+  /// float32 holds every integer up to it.
+  static constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
+  static bool is_float(std::int64_t sum) {
+    return static_cast<double>(static_cast<float>(sum)) == static_cast<double>(sum);
+  }
   /// Whether a sum is an integer that float32 surely holds.
   [[nodiscard]] static bool is_small(std::int64_t sum) { return sum <= kFloatIntegers && sum >= -kFloatIntegers; }
 
@@ -65,10 +70,6 @@ class RequantizationCornerCases {
   void count_tie(double value, reference::TieDistance distance, CornerCaseCounts& counts) const;
 
  private:
-  static constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
-  static bool is_float(std::int64_t sum) {
-    return static_cast<double>(static_cast<float>(sum)) == static_cast<double>(sum);
-  }
   void count_parameters(std::int64_t sum, CornerCaseCounts& counts) const;
   void count_inside(std::int64_t sum, double value, CornerCaseCounts& counts) const;
 
