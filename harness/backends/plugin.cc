@@ -301,10 +301,7 @@ class SteadyMemory final : public OutputSink {
   }
   void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
   std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
-    std::size_t room = bytes + alignment;
-    if (scratch_.bytes().size() != room) scratch_ = AlignedBytes(room);
-    void* start = scratch_.bytes().data();
-    return {static_cast<std::byte*>(std::align(alignment, bytes, start, room)), bytes};
+    return scratch_.take_again(bytes, alignment);
   }
 
   [[nodiscard]] Outcome outcome() const {
@@ -317,7 +314,7 @@ class SteadyMemory final : public OutputSink {
 
  private:
   AlignedBytes memory_;
-  AlignedBytes scratch_;
+  ScratchMemory scratch_;
   std::optional<Tensor> output_;
   std::optional<Outcome> refusal_;
 };

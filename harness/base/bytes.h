@@ -43,12 +43,21 @@ class ScratchMemory {
  public:
   /// `alignment` is a power of two.
   [[nodiscard]] std::span<std::byte> take(std::size_t bytes, std::size_t alignment) {
-    std::size_t room = bytes + alignment;
-    void* start = (memory_ = AlignedBytes(room)).bytes().data();
-    return {static_cast<std::byte*>(std::align(alignment, bytes, start, room)), bytes};
+    memory_ = AlignedBytes(bytes + alignment);
+    return placed(bytes, alignment);
+  }
+  /// Takes what the last take_again() took, with its content, if that was as large.
+  [[nodiscard]] std::span<std::byte> take_again(std::size_t bytes, std::size_t alignment) {
+    if (memory_.bytes().size() != bytes + alignment) return take(bytes, alignment);
+    return placed(bytes, alignment);
   }
 
  private:
+  [[nodiscard]] std::span<std::byte> placed(std::size_t bytes, std::size_t alignment) {
+    std::size_t room = memory_.bytes().size();
+    void* start = memory_.bytes().data();
+    return {static_cast<std::byte*>(std::align(alignment, bytes, start, room)), bytes};
+  }
   AlignedBytes memory_;
 };
 
