@@ -1,4 +1,4 @@
-// Random numbers: the same on every machine and compiler, and cheap to start anew for each case, so that case i of a
+// Random numbers are the same on every machine and compiler, and cheap to start anew for each case, so that case i of a
 // seed needs none of the cases before it.
 #pragma once
 

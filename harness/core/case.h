@@ -55,15 +55,15 @@ struct Node {
 
   bool operator==(const Node&) const = default;
 
-  /// The attribute of that name, or null.
+  /// Returns the attribute of that name, or null.
   [[nodiscard]] const Attribute* attribute(std::string_view name) const;
-  /// The attribute's value; null where it is absent or of another type.
+  /// Returns the attribute's value; null where it is absent or of another type.
   template <typename T>
   [[nodiscard]] const T* get(std::string_view name) const {
     const Attribute* found = attribute(name);
     return found == nullptr ? nullptr : std::get_if<T>(&found->value);
   }
-  /// The attribute's value; `absent` where it is absent or of another type.
+  /// Returns the attribute's value; `absent` where it is absent or of another type.
   template <typename T>
   [[nodiscard]] T get_or(std::string_view name, T absent) const {
     const T* found = get<T>(name);

@@ -31,7 +31,7 @@ namespace qconform {
 /// The type with that name, if there is one.
 [[nodiscard]] std::optional<ElementType> element_type_named(std::string_view name);
 
-/// Smallest and largest value of an integer type, both included; differences of them do not overflow.
+/// Holds the smallest and the largest value of an integer type; their difference does not overflow.
 struct IntegerEnds {
   std::int64_t lo;
   std::int64_t hi;

@@ -109,12 +109,12 @@ enum class ElementType : std::int32_t {
          type == ElementType::float8e5m2fnuz;
 }
 
-/// float16 and bfloat16.
+/// Returns whether the type is float16 or bfloat16.
 [[nodiscard]] constexpr bool is_16bit_float(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
-/// Floats of 16 to 64 bits: those that carry data and can be a precision.
+/// Returns whether the type is a float of 16 to 64 bits, which carries data and can be a precision.
 [[nodiscard]] constexpr bool is_wide_float(ElementType type) {
   return is_16bit_float(type) || type == ElementType::float32 || type == ElementType::float64;
 }
