@@ -48,8 +48,4 @@ Tensor float32(float value) {
 
 }  // namespace make
 
-LinearBuilder& LinearBuilder::scale(const std::vector<float>& values) {
-  return set(scale_, make::float32({static_cast<std::int64_t>(values.size())}, values));
-}
-
 }  // namespace qconform

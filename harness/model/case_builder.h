@@ -1,11 +1,5 @@
-// Tensors and cases written down by hand.
-//
-//   const Case c = LinearBuilder::quantize().id("ties").x(make::float32({2}, {0.5F, 1.5F})).scale(1.0F).build();
-//
-// Nothing is checked: wrong cases are built on purpose. A member that a test does not state has the plainest value: a
-// scale is 1, the operator has version 10. harness/tests/convolution_builder.h has convolutions.
-//
-// `{5}` is a scalar where a scalar and a list are both taken; write `std::vector<float>{5}` for shape [1].
+// Tensors written down by hand, and the base of what writes down cases: harness/tests has linear_builder.h and
+// convolution_builder.h.
 #pragma once
 
 #include <cstdint>
@@ -76,40 +70,24 @@ class CaseBuilder {
     member = std::forward<Value>(value);
     return self();
   }
-  /// The case with these inputs, overridden, and without omitted ones at the end.
-  [[nodiscard]] Case with_inputs(std::vector<std::optional<Tensor>> inputs) const {
+  /// The case of the node that `built` has, with the overridden inputs, without omitted ones at the end, and with
+  /// further attributes.
+  [[nodiscard]] Case with_node(Case built) const {
     Case result = case_;
+    result.inputs = std::move(built.inputs);
     for (const auto& [position, tensor] : overrides_) {
-      if (inputs.size() <= position) inputs.resize(position + 1);
-      inputs[position] = tensor;
+      if (result.inputs.size() <= position) result.inputs.resize(position + 1);
+      result.inputs[position] = tensor;
     }
-    while (!inputs.empty() && !inputs.back()) inputs.pop_back();
-    result.inputs = std::move(inputs);
+    while (!result.inputs.empty() && !result.inputs.back()) result.inputs.pop_back();
+    const auto& stated = built.node().attributes;
+    result.node().attributes.insert(result.node().attributes.begin(), stated.begin(), stated.end());
     return result;
   }
 
  private:
   Case case_;
   std::map<std::size_t, std::optional<Tensor>> overrides_;
-};
-
-/// QuantizeLinear and DequantizeLinear: x, scale, zero point. A zero point that is not stated is omitted.
-class LinearBuilder : public CaseBuilder<LinearBuilder> {
- public:
-  [[nodiscard]] static LinearBuilder quantize() { return LinearBuilder("QuantizeLinear"); }
-  [[nodiscard]] static LinearBuilder dequantize() { return LinearBuilder("DequantizeLinear"); }
-  LinearBuilder& x(Tensor tensor) { return set(x_, std::move(tensor)); }
-  LinearBuilder& scale(float value) { return set(scale_, make::float32(value)); }
-  LinearBuilder& scale(const std::vector<float>& values);
-  LinearBuilder& zero_point(Tensor tensor) { return set(zero_point_, std::optional(std::move(tensor))); }
-  LinearBuilder& axis(std::int64_t value) { return attribute("axis", value); }
-  [[nodiscard]] Case build() const { return with_inputs({x_, scale_, zero_point_}); }
-
- private:
-  using CaseBuilder::CaseBuilder;
-  Tensor x_ = make::float32({1}, {1.0F});
-  Tensor scale_ = make::float32(1.0F);
-  std::optional<Tensor> zero_point_;
 };
 
 }  // namespace qconform

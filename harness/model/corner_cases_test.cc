@@ -16,6 +16,7 @@
 #include "harness/model/operator.h"
 #include "harness/report/corner_case_coverage.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/linear_builder.h"
 
 namespace qconform {
 namespace {

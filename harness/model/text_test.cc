@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
-#include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
 #include "harness/operators/graph/graph.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/linear_builder.h"
 
 namespace qconform {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "harness/backends/kinds.h"
-#include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
 #include "harness/operators/linear/linear.h"
+#include "harness/tests/linear_builder.h"
 #include "reference/numerics/element.h"
 
 namespace qconform {

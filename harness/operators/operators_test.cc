@@ -22,6 +22,7 @@
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/suite.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/linear_builder.h"
 
 namespace qconform {
 namespace {

@@ -13,6 +13,7 @@
 #include "harness/onnx/case_model.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/linear_builder.h"
 #include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"
 

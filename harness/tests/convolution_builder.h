@@ -41,14 +41,7 @@ class ConvolutionBuilder : public CaseBuilder<Self> {
   Self& auto_pad(std::string value) { return this->set(node_.auto_pad, std::move(value)); }
   Self& group(std::int64_t value) { return this->set(node_.group, value); }
 
-  [[nodiscard]] Case build() const {
-    Case built = build_convolution(node_);
-    Case result = this->with_inputs(std::move(built.inputs));
-    auto& attributes = result.node().attributes;
-    const auto& stated = built.node().attributes;
-    attributes.insert(attributes.begin(), stated.begin(), stated.end());
-    return result;
-  }
+  [[nodiscard]] Case build() const { return this->with_node(build_convolution(node_)); }
 
  protected:
   explicit ConvolutionBuilder(bool is_quantized) : CaseBuilder<Self>(is_quantized ? "QLinearConv" : "ConvInteger") {

@@ -26,6 +26,7 @@
 #include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
 #include "harness/tests/committed_vectors.h"
+#include "harness/tests/linear_builder.h"
 #include "harness/tests/temporary_folder.h"
 #include "reports/issue/page.h"
 #include "reports/issue/rules.h"

@@ -23,6 +23,7 @@
 #include "harness/suites/drawn.h"
 #include "harness/suites/select.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/linear_builder.h"
 #include "harness/tests/stand_ins.h"
 
 namespace qconform {

@@ -14,6 +14,7 @@
 #include "harness/operators/convolution/hooks.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/linear_builder.h"
 #include "harness/tests/planted_backend.h"
 #include "harness/tests/test_scale.h"
 

@@ -10,6 +10,7 @@
 
 #include "harness/model/case_builder.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/linear_builder.h"
 #include "harness/tests/microsoft_operators.h"
 
 namespace qconform {

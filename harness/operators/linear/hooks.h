@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/case.h"
@@ -20,6 +21,7 @@
 #include "harness/model/relations/relation.h"
 #include "harness/model/sweep/model.h"
 #include "harness/onnx/node_inputs.h"
+#include "harness/operators/linear/description.h"
 #include "reference/linear_quantization/dequantize_linear.h"
 #include "reference/linear_quantization/linear_quantization.h"
 #include "reference/linear_quantization/quantize_linear.h"
@@ -67,16 +69,18 @@ namespace qconform::relations {
 
 // A case taken apart, and its relations.
 
-/// QuantizeLinear or DequantizeLinear.
-struct Linear final : Parts {
+/// QuantizeLinear or DequantizeLinear, and which element has which parameter.
+struct LinearParts final : Parts {
+  Case frame;  ///< id, and what is said of the case
+  LinearQuantization stated;
   reference::QuantizationLayout layout;
-  std::vector<double> scale;       ///< one per parameter of the layout, exact
-  std::vector<double> zero_point;  ///< one per parameter of the layout; 0 where omitted
-  ElementType y_type = ElementType::undefined;
+
+  /// The case of another node, with `suffix` behind its id.
+  [[nodiscard]] Case derive(LinearQuantization derived, std::string_view suffix) const;
 };
 
 /// The parts of a subject; null for other families.
-[[nodiscard]] const Linear* linear_of(const RelationSubject& subject);
+[[nodiscard]] const LinearParts* linear_of(const RelationSubject& subject);
 
 /// Family::relations.take_apart
 [[nodiscard]] std::unique_ptr<const Parts> take_linear_apart(const Case& test_case, const Lowered& lowered);

@@ -47,14 +47,11 @@ std::int64_t middle_of_quantized(ElementType type) {
 }
 
 Case assemble(const Form& form, Tensor x, Tensor scale, std::int64_t zero_point) {
-  Case result;
-  const bool is_quantize = form.op_type == "QuantizeLinear";
-  result.node().op_type = form.op_type;
-  result.node().opset_version = form.version;
-  result.inputs = {std::move(x), std::move(scale)};
-  const ElementType type = is_quantize ? form.y : form.x;
-  if (is_quantize || form.x_zero_point) result.inputs.emplace_back(make::integer(type, zero_point));
-  return result;
+  const bool quantizes = form.op_type == quantize_linear_operator().name;
+  LinearQuantization node{
+      .quantizes = quantizes, .opset_version = form.version, .x = std::move(x), .scale = std::move(scale)};
+  if (quantizes || form.x_zero_point) node.zero_point = make::integer(quantizes ? form.y : form.x, zero_point);
+  return build_linear(std::move(node));
 }
 
 // A node for the stages to look at.

@@ -4,6 +4,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/layers.h"
+#include "harness/operators/linear/description.h"
 #include "harness/operators/linear/linear.h"
 
 namespace qconform::bench {
@@ -19,18 +20,21 @@ constexpr std::int64_t kLinearElements = (std::int64_t{64} << 20) / static_cast<
 Case linear_case(bool quantize, ElementType type, std::int64_t elements, const LayerOptions& options) {
   Rng rng(options.seed);
   constexpr float kScale = 0.0371F;
-  const Tensor zero_point = make::integer(type, type == ElementType::uint8 ? 117 : -11);
-  LinearBuilder builder = quantize ? LinearBuilder::quantize() : LinearBuilder::dequantize();
-  builder.version(13).scale(kScale).zero_point(zero_point);
-  if (!quantize) return builder.x(uniform_bytes(type, {elements}, rng)).build();
-  Tensor x{ElementType::float32, {elements}, {}};
-  x.bytes.resize(static_cast<std::size_t>(elements) * sizeof(float));
+  LinearQuantization node{.quantizes = quantize,
+                          .opset_version = 13,
+                          .scale = make::float32(kScale),
+                          .zero_point = make::integer(type, type == ElementType::uint8 ? 117 : -11)};
+  if (!quantize) {
+    node.x = uniform_bytes(type, {elements}, rng);
+    return build_linear(std::move(node));
+  }
+  node.x = Tensor::zeros(ElementType::float32, {elements});
   for (std::int64_t i = 0; i < elements; ++i) {
     // Steps of a 64th of the scale: some ties, few saturated.
     const float value = static_cast<float>(rng.between(-7000, 7000)) * (kScale / 64);
-    std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+    std::memcpy(node.x.bytes.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
   }
-  return builder.x(std::move(x)).build();
+  return build_linear(std::move(node));
 }
 
 std::vector<Layer> linear_layers(const LayerOptions& options) {

@@ -8,7 +8,6 @@
 #include "harness/model/case_builder.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/text.h"
-#include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/floats.h"
 
 namespace qconform {
@@ -35,41 +34,20 @@ Types quantized_types(std::int64_t version) {
   return types;
 }
 
-// Shape, and which scale belongs to which element.
-struct Frame {
-  Values shape;
-  Values parameter_shape;
-  reference::QuantizationLayout layout;
-  std::int64_t axis = 1;
-
-  [[nodiscard]] std::int64_t parameters() const { return layout.parameters(); }
-};
-
-Frame draw_frame(Rng& rng, std::int64_t version) {
-  Frame frame;
+// Draws the version, the shapes of x and scale, and the attributes that place scales.
+LinearQuantization draw_placement(Rng& rng, bool quantizes) {
+  LinearQuantization node{.quantizes = quantizes, .opset_version = rng.pick(kDrawnVersions)};
   const std::int64_t rank = rng.chance(1, 16) ? 0 : rng.between(1, 4);
   for (std::int64_t i = 0; i < rank; ++i)
-    frame.shape.push_back(rng.chance(1, 64) ? 0 : rng.between(1, rank == 1 ? 70 : 9));
-  const std::int64_t elements = elements_of(frame.shape);
-  frame.layout = {.outer = 1, .channels = 1, .inner = elements};
-  if (version < 13 || rank == 0 || rng.chance(1, 2)) return frame;
-  frame.axis = rng.between(-rank, rank - 1);
-  const auto at = static_cast<std::size_t>(frame.axis < 0 ? frame.axis + rank : frame.axis);
-  frame.layout = {.outer = elements_of(std::span(frame.shape).first(at)),
-                  .channels = frame.shape[at],
-                  .inner = elements_of(std::span(frame.shape).subspan(at + 1))};
-  frame.parameter_shape = {frame.shape[at]};
-  if (version < 21 || elements == 0 || rng.chance(1, 2)) return frame;
-  frame.layout.block = rng.between(1, frame.layout.channels + 1);
-  frame.parameter_shape = frame.shape;
-  frame.parameter_shape[at] = frame.layout.blocks();
-  return frame;
-}
-
-void set_placement(Rng& rng, const Frame& frame, Case& result) {
-  if (frame.parameter_shape.empty()) return;
-  if (frame.axis != 1 || rng.chance(1, 2)) result.node().attributes.push_back({"axis", frame.axis});
-  if (frame.layout.is_blocked()) result.node().attributes.push_back({"block_size", frame.layout.block});
+    node.x.shape.push_back(rng.chance(1, 64) ? 0 : rng.between(1, rank == 1 ? 70 : 9));
+  if (node.opset_version < 13 || rank == 0 || rng.chance(1, 2)) return node;
+  node.axis = rng.between(-rank, rank - 1);
+  const bool is_blocked = node.opset_version >= 21 && node.x.elements() != 0 && !rng.chance(1, 2);
+  if (is_blocked) node.block_size = rng.between(1, node.x.shape[*node.dimension()] + 1);
+  node.scale.shape = node.parameter_shape();
+  // The default is stated in half of the cases.
+  if (node.axis == 1 && !rng.chance(1, 2)) node.axis.reset();
+  return node;
 }
 
 std::int64_t number_of(ElementType type) {
@@ -97,30 +75,37 @@ double subnormal(Rng& rng, ElementType type) {
 }
 
 // One in 24 cases has subnormal scales.
-Tensor draw_scales(Rng& rng, const Frame& frame, ElementType type) {
+Tensor draw_scales(Rng& rng, const Values& shape, ElementType type) {
   const bool are_subnormal = rng.chance(1, 24);
   const bool is_coarse = rng.chance(1, 8);  // so that ties occur in every channel
   Rng own = aside(rng, 3);
   const bool are_large = type == float16 && own.chance(1, 8);
   std::vector<double> scales;
-  for (std::int64_t i = 0; i < frame.parameters(); ++i) {
+  for (std::int64_t i = 0; i < elements_of(shape); ++i) {
     double scale = are_subnormal ? subnormal(rng, type) : static_cast<double>(random_scale(rng));
     const double power = 1.0 / static_cast<double>(1U << rng.below(12));
     if (!are_subnormal && (is_coarse || type == float8e8m0)) scale = power;
     if (are_large) scale = static_cast<double>(own.between(1 << 14, 65504));
     scales.push_back(scale);
   }
-  return rounded(type, frame.parameter_shape, scales);
+  return rounded(type, shape, scales);
 }
 
 // Scales that spread values in [-2^bits, 2^bits] over an 8-bit range.
-Tensor draw_wide_scales(Rng& rng, const Frame& frame, int bits) {
+Tensor draw_wide_scales(Rng& rng, const Values& shape, int bits) {
   std::vector<double> scales;
-  for (std::int64_t i = 0; i < frame.parameters(); ++i) {
+  for (std::int64_t i = 0; i < elements_of(shape); ++i) {
     const auto exponent = bits - static_cast<int>(rng.between(6, 8));
     scales.push_back(static_cast<double>(random_float(rng, exponent - 23)));
   }
-  return rounded(float32, frame.parameter_shape, scales);
+  return rounded(float32, shape, scales);
+}
+
+// In place of float scales, beside a stated precision.
+Tensor draw_int32_scales(Rng& rng, const Values& shape) {
+  Values values;
+  for (std::int64_t i = 0; i < elements_of(shape); ++i) values.push_back(rng.between(1, 1000));
+  return make::integers(int32, shape, values);
 }
 
 // Zero, either end, or any value of an integer type; 0 for types that take no other.
@@ -132,13 +117,12 @@ std::int64_t draw_zero_point(Rng& rng, ElementType type) {
   return rng.between(range.lo, range.hi);
 }
 
-Tensor draw_zero_points(Rng& rng, ElementType type, const Frame& frame) {
-  const std::int64_t count = frame.parameters();
-  if (!is_integer(type))
-    return rounded(type, frame.parameter_shape, std::vector<double>(static_cast<std::size_t>(count)));
+Tensor draw_zero_points(Rng& rng, ElementType type, const Values& shape) {
+  const std::int64_t count = elements_of(shape);
+  if (!is_integer(type)) return rounded(type, shape, std::vector<double>(static_cast<std::size_t>(count)));
   Values values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(draw_zero_point(rng, type));
-  return make::integers(type, frame.parameter_shape, values);
+  return make::integers(type, shape, values);
 }
 
 // How far the values of a quantized type reach, compared with 8 bits.
@@ -193,40 +177,42 @@ double draw_border(Rng& rng, ElementType type) {
   return rng.chance(1, 2) ? border : -border;
 }
 
-Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& scales, ElementType y_type) {
+// Draws x; its scales have been drawn.
+Tensor draw_reals(Rng& rng, const LinearQuantization& node, ElementType type, ElementType y_type) {
+  const auto layout = layout_of(node).value();
   std::vector<double> values;
   const double reach = reach_of(y_type);
   const bool has_nan = rng.chance(1, 24);
   Rng own = aside(rng, 4);
   Rng borders = aside(rng, 6);
-  for (std::int64_t i = 0; i < frame.layout.elements(); ++i) {
-    const double scale = number_at(scales, static_cast<std::int64_t>(frame.layout.parameter_of(i)));
+  for (std::int64_t i = 0; i < node.x.elements(); ++i) {
+    const double scale = number_at(node.scale, static_cast<std::int64_t>(layout.parameter_of(i)));
     double value = draw_real(rng, scale, reach);
     // Steps of a large scale soon leave float16.
     if (type == float16 && scale > 0x1p14) value = static_cast<double>(own.between(-65504, 65504));
     if (!is_integer(y_type) && borders.chance(1, 16)) value = draw_border(borders, y_type) * scale;
     values.push_back(has_nan && rng.chance(1, 8) ? std::numeric_limits<double>::quiet_NaN() : value);
   }
-  return rounded(type, frame.shape, values);
+  return rounded(type, node.x.shape, values);
 }
 
 // Values in [-2^bits, 2^bits].
-Tensor draw_int32s(Rng& rng, const Frame& frame, int bits) {
+Tensor draw_int32s(Rng& rng, const Values& shape, int bits) {
   Values values;
   const auto width = std::int64_t{1} << bits;
   Rng own = aside(rng, 5);
-  for (std::int64_t i = 0; i < frame.layout.elements(); ++i) values.push_back(rng.between(-width, width));
+  for (std::int64_t i = 0; i < elements_of(shape); ++i) values.push_back(rng.between(-width, width));
   // Has no absolute value in its type.
   if (!values.empty() && own.chance(1, 8)) {
     values[own.below(static_cast<std::uint32_t>(values.size()))] = std::numeric_limits<std::int32_t>::min();
   }
-  return make::integers(int32, frame.shape, values);
+  return make::integers(int32, shape, values);
 }
 
 // Any patterns of a type of at most 16 bits.
-Tensor draw_patterns(Rng& rng, const Frame& frame, ElementType type) {
-  if (type == uint8 || type == int8) return random_data8(rng, type, frame.shape, 0);
-  Tensor tensor{type, frame.shape, {}};
+Tensor draw_patterns(Rng& rng, const Values& shape, ElementType type) {
+  if (type == uint8 || type == int8) return random_data8(rng, type, shape, 0);
+  Tensor tensor{type, shape, {}};
   const std::int64_t elements = tensor.elements();
   tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, elements)));
   // Zeros, infinities, NaN and the largest numbers of one float8 type or another.
@@ -247,34 +233,22 @@ ElementType draw_scale_type(Rng& rng, std::int64_t version, ElementType x_type) 
   return pick(rng, types);
 }
 
-void set_quantize_attributes(Rng& rng, ElementType y_type, bool has_zero_point, Case& result) {
-  const std::int64_t version = result.node().opset_version;
+void draw_quantize_attributes(Rng& rng, ElementType y_type, LinearQuantization& node) {
   const bool is_float8 = bits_of(y_type) == 8 && !is_integer(y_type);
-  if (is_float8 && rng.chance(1, 2)) result.node().attributes.push_back({"saturate", rng.between(0, 1)});
-  if (version >= 21 && ((!has_zero_point && y_type != uint8) || rng.chance(1, 4))) {
-    result.node().attributes.push_back({"output_dtype", number_of(y_type)});
+  if (is_float8 && rng.chance(1, 2)) node.saturate = rng.between(0, 1);
+  if (node.opset_version >= 21 && ((!node.zero_point && y_type != uint8) || rng.chance(1, 4))) {
+    node.output_dtype = number_of(y_type);
   }
-  if (version >= 23 && rng.chance(1, 4)) {
-    result.node().attributes.push_back({"precision", number_of(pick(rng, {float32, float16, bfloat16}))});
+  if (node.opset_version >= 23 && rng.chance(1, 4)) {
+    node.precision = number_of(pick(rng, {float32, float16, bfloat16}));
   }
 }
 
 }  // namespace
 
-// In place of float scales, beside a stated precision.
-Tensor draw_int32_scales(Rng& rng, const Frame& frame) {
-  Values values;
-  for (std::int64_t i = 0; i < frame.parameters(); ++i) values.push_back(rng.between(1, 1000));
-  return make::integers(int32, frame.parameter_shape, values);
-}
-
 Case random_quantize_linear(Rng& rng) {
-  Case result;
-  result.node().op_type = "QuantizeLinear";
-  result.node().opset_version = rng.pick(kDrawnVersions);
-  const std::int64_t version = result.node().opset_version;
-  const Frame frame = draw_frame(rng, version);
-  set_placement(rng, frame, result);
+  LinearQuantization node = draw_placement(rng, true);
+  const std::int64_t version = node.opset_version;
   const ElementType y_type = pick(rng, quantized_types(version));
   // Beside an int32 x, versions 19 and 21 want an int32 scale, whose meaning is open (rule Q6).
   const bool may_be_int32 = version < 19 || version >= 23;
@@ -282,49 +256,40 @@ Case random_quantize_linear(Rng& rng) {
   bool has_int32_scale = false;
   if (may_be_int32 && rng.chance(1, 5)) {
     const auto bits = static_cast<int>(rng.between(4, 30));
-    Tensor scales = draw_wide_scales(rng, frame, bits);
-    result.inputs = {draw_int32s(rng, frame, bits), std::move(scales)};
+    node.scale = draw_wide_scales(rng, node.scale.shape, bits);
+    node.x = draw_int32s(rng, node.x.shape, bits);
   } else {
     const ElementType x_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
-    Tensor scales = draw_scales(rng, frame, draw_scale_type(rng, version, x_type));
+    node.scale = draw_scales(rng, node.scale.shape, draw_scale_type(rng, version, x_type));
     has_int32_scale = version >= 23 && own.chance(1, 12);
-    if (has_int32_scale) scales = draw_int32_scales(own, frame);
-    Tensor x = draw_reals(rng, frame, x_type, scales, y_type);
-    result.inputs = {std::move(x), std::move(scales)};
+    if (has_int32_scale) node.scale = draw_int32_scales(own, node.scale.shape);
+    node.x = draw_reals(rng, node, x_type, y_type);
   }
   // Without a zero point the output is uint8, or from version 21 on what output_dtype says.
   const bool may_omit = y_type == uint8 || version >= 21;
-  const bool has_zero_point = !may_omit || rng.chance(7, 8);
-  if (has_zero_point) result.inputs.emplace_back(draw_zero_points(rng, y_type, frame));
-  set_quantize_attributes(rng, y_type, has_zero_point, result);
-  if (has_int32_scale && result.attribute("precision") == nullptr) {
-    result.node().attributes.push_back({"precision", number_of(float32)});
-  }
-  return result;
+  if (!may_omit || rng.chance(7, 8)) node.zero_point = draw_zero_points(rng, y_type, node.scale.shape);
+  draw_quantize_attributes(rng, y_type, node);
+  if (has_int32_scale && !node.precision) node.precision = number_of(float32);
+  return build_linear(std::move(node));
 }
 
 Case random_dequantize_linear(Rng& rng) {
-  Case result;
-  result.node().op_type = "DequantizeLinear";
-  result.node().opset_version = rng.pick(kDrawnVersions);
-  const std::int64_t version = result.node().opset_version;
-  const Frame frame = draw_frame(rng, version);
-  set_placement(rng, frame, result);
+  LinearQuantization node = draw_placement(rng, false);
+  const std::int64_t version = node.opset_version;
   const ElementType x_type = rng.chance(1, 5) ? int32 : pick(rng, quantized_types(version));
   const ElementType float_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
   const ElementType scale_type = version >= 24 && rng.chance(1, 6) ? float8e8m0 : float_type;
   if (version >= 23 && (scale_type == float8e8m0 || rng.chance(1, 3))) {
-    result.node().attributes.push_back({"output_dtype", number_of(pick(rng, {float32, float16, bfloat16}))});
+    node.output_dtype = number_of(pick(rng, {float32, float16, bfloat16}));
   }
-  Tensor scales = draw_scales(rng, frame, scale_type);
+  node.scale = draw_scales(rng, node.scale.shape, scale_type);
   if (x_type == int32) {
-    const auto bits = static_cast<int>(rng.between(4, 30));
-    result.inputs = {draw_int32s(rng, frame, bits), std::move(scales)};
-    return result;
+    node.x = draw_int32s(rng, node.x.shape, static_cast<int>(rng.between(4, 30)));
+    return build_linear(std::move(node));
   }
-  result.inputs = {draw_patterns(rng, frame, x_type), std::move(scales)};
-  if (rng.chance(7, 8)) result.inputs.emplace_back(draw_zero_points(rng, x_type, frame));
-  return result;
+  node.x = draw_patterns(rng, node.x.shape, x_type);
+  if (rng.chance(7, 8)) node.zero_point = draw_zero_points(rng, x_type, node.scale.shape);
+  return build_linear(std::move(node));
 }
 
 }  // namespace qconform

@@ -10,24 +10,24 @@
 
 namespace qconform::relations {
 
-const Linear* linear_of(const RelationSubject& subject) {
-  return dynamic_cast<const Linear*>(subject.parts.get());
+Case LinearParts::derive(LinearQuantization derived, std::string_view suffix) const {
+  Case result = build_linear(std::move(derived), frame);
+  result.id += suffix;
+  return result;
+}
+
+const LinearParts* linear_of(const RelationSubject& subject) {
+  return dynamic_cast<const LinearParts*>(subject.parts.get());
 }
 
 std::unique_ptr<const Parts> take_linear_apart(const Case& test_case, const Lowered& lowered) {
-  const bool quantizes = test_case.node().op_type == quantize_linear_operator().name;
-  const Operator& known = *operator_of(test_case);
-  reference::Contract contract;
-  const NodeReader reader(test_case, known.inputs, contract);
-  auto parameters =
-      read_quantization(reader, quantizes ? "y_scale" : "x_scale", quantizes ? "y_zero_point" : "x_zero_point",
-                        static_cast<int>(known.version_at(test_case.node().opset_version)), contract);
-  auto result = std::make_unique<Linear>();
-  result->layout = parameters->layout;
-  result->scale = std::move(parameters->scale);
-  result->zero_point = std::move(parameters->zero_point);
-  result->y_type = lowered.output_type();
-  return result;
+  auto parts = std::make_unique<LinearParts>();
+  parts->frame = test_case;
+  parts->frame.inputs.clear();
+  forget_answers(parts->frame);
+  parts->stated = read_linear(test_case).value();
+  parts->layout = *layout_of(lowered);
+  return parts;
 }
 
 namespace {
@@ -48,57 +48,50 @@ Tensor picked(const Tensor& tensor, const Values& elements, Values shape) {
 
 // Each parameter with its elements, in one dimension.
 Applied parameters_apart(const RelationSubject& subject) {
-  const Case& base = *subject.base;
-  const reference::QuantizationLayout& layout = linear_of(subject)->layout;
-  if (base.input(1)->is_scalar()) return NotApplicable{"one scale for the whole tensor"};
+  const LinearParts& base = *linear_of(subject);
+  const reference::QuantizationLayout& layout = base.layout;
+  if (base.stated.scale.is_scalar()) return NotApplicable{"one scale for the whole tensor"};
   const auto parameters = static_cast<std::size_t>(layout.parameters());
   if (parameters > kMaxParameters) return NotApplicable{"too many parameters"};
   std::vector<Values> members(parameters);
   for (std::int64_t i = 0; i < layout.elements(); ++i) members[layout.parameter_of(i)].push_back(i);
   Application result;
   for (std::size_t p = 0; p < parameters; ++p) {
-    Case part = base;
-    part.id += "/parameter-" + std::to_string(p);
-    erase_attribute(part, "axis");
-    erase_attribute(part, "block_size");
+    LinearQuantization part = base.stated;
+    part.axis.reset();
+    part.block_size.reset();
     for (std::size_t i = 0; i < members[p].size(); ++i) {
       result.links.push_back({members[p][i], p, static_cast<std::int64_t>(i)});
     }
-    part.inputs[0] = picked(*base.input(0), members[p], {static_cast<std::int64_t>(members[p].size())});
-    for (std::size_t i = 1; i < part.inputs.size(); ++i) {
-      if (part.inputs[i]) part.inputs[i] = picked(*base.input(i), {static_cast<std::int64_t>(p)}, {});
-    }
-    result.derived.push_back(std::move(part));
+    part.x = picked(part.x, members[p], {static_cast<std::int64_t>(members[p].size())});
+    part.visit_parameters([&](Tensor& all) { all = picked(all, {static_cast<std::int64_t>(p)}, {}); });
+    result.derived.push_back(base.derive(std::move(part), "/parameter-" + std::to_string(p)));
   }
   return Derivation([result = std::move(result)](const Tensor&) { return result; });
 }
 
 Applied reverse_elements(const RelationSubject& subject) {
-  const Case& base = *subject.base;
-  if (!base.input(1)->is_scalar()) return NotApplicable{"more than one scale"};
-  const Tensor& x = *base.input(0);
-  const std::int64_t count = x.elements();
+  const LinearParts& base = *linear_of(subject);
+  if (!base.stated.scale.is_scalar()) return NotApplicable{"more than one scale"};
+  const std::int64_t count = base.stated.x.elements();
   if (count < 2) return NotApplicable{"one element"};
+  LinearQuantization derived = base.stated;
+  derived.x = picked(derived.x, counting_down(count), derived.x.shape);
   Application result;
-  result.derived = {base};
-  result.derived[0].id += "/elements-reversed";
-  result.derived[0].inputs[0] = picked(x, counting_down(count), x.shape);
+  result.derived.push_back(base.derive(std::move(derived), "/elements-reversed"));
   for (std::int64_t i = 0; i < count; ++i) result.links.push_back({i, 0, count - 1 - i});
   return Derivation([result = std::move(result)](const Tensor&) { return result; });
 }
 
 // axis counted from the other end.
 Applied recount_axis(const RelationSubject& subject) {
-  const Case& base = *subject.base;
-  const bool has_axis = base.node().opset_version >= 13;
-  if (!has_axis || base.input(1)->is_scalar()) return NotApplicable{"no axis is used"};
-  const auto rank = static_cast<std::int64_t>(base.input(0)->shape.size());
-  const auto axis = base.node().get_or<std::int64_t>("axis", 1);
-  Case derived = base;
-  erase_attribute(derived, "axis");
-  derived.node().attributes.push_back({"axis", axis < 0 ? axis + rank : axis - rank});
-  derived.id += "/axis-recounted";
-  return same_output(std::move(derived));
+  const LinearParts& base = *linear_of(subject);
+  LinearQuantization derived = base.stated;
+  if (derived.opset_version < 13 || derived.scale.is_scalar()) return NotApplicable{"no axis is used"};
+  const auto rank = static_cast<std::int64_t>(derived.x.shape.size());
+  const std::int64_t axis = derived.axis_or_default();
+  derived.axis = axis < 0 ? axis + rank : axis - rank;
+  return same_output(base.derive(std::move(derived), "/axis-recounted"));
 }
 
 constexpr FamilyRelation kElementRelations[] = {
@@ -129,42 +122,46 @@ std::span<const FamilyRelation> element_relations() {
 namespace {
 
 // An omitted zero point is a 0 like the scale in shape.
-Tensor stated_zero_point(const Case& test_case, ElementType type) {
-  const Tensor* zero_point = test_case.input(2);
-  return zero_point != nullptr ? *zero_point : make::filled(type, test_case.input(1)->shape, 0);
-}
-
-Case with_zero_point(Case test_case, Tensor zero_point) {
-  test_case.inputs.resize(3);
-  test_case.inputs[2] = std::move(zero_point);
-  return test_case;
+Tensor stated_zero_point(const LinearQuantization& node, ElementType type) {
+  return node.zero_point ? *node.zero_point : make::filled(type, node.scale.shape, 0);
 }
 
 Applied shift_linear_x(const RelationSubject& subject) {
-  const Case& base = *subject.base;
-  if (!subject.is("DequantizeLinear")) return NotApplicable{"x has no zero point"};
-  if (!is_8bit_integer(base.input(0)->type)) return NotApplicable{"x is not of 8 bits"};
-  Case derived = with_zero_point(base, shifted(stated_zero_point(base, base.input(0)->type)));
-  derived.inputs[0] = shifted(*base.input(0));
-  derived.id += "/x-shift-128";
-  return same_output(std::move(derived));
+  const LinearParts& base = *linear_of(subject);
+  LinearQuantization derived = base.stated;
+  if (derived.quantizes) return NotApplicable{"x has no zero point"};
+  if (!is_8bit_integer(derived.x.type)) return NotApplicable{"x is not of 8 bits"};
+  derived.zero_point = shifted(stated_zero_point(derived, derived.x.type));
+  derived.x = shifted(derived.x);
+  return same_output(base.derive(std::move(derived), "/x-shift-128"));
 }
 
 Applied shift_linear_y(const RelationSubject& subject) {
-  const Case& base = *subject.base;
-  if (!subject.is("QuantizeLinear")) return NotApplicable{"y has no zero point"};
-  const ElementType type = linear_of(subject)->y_type;
+  const LinearParts& base = *linear_of(subject);
+  LinearQuantization derived = base.stated;
+  if (!derived.quantizes) return NotApplicable{"y has no zero point"};
+  const ElementType type = derived.y_type();
   if (!is_8bit_integer(type)) return NotApplicable{"y is not of 8 bits"};
-  if (base.attribute("output_dtype") != nullptr) return NotApplicable{"output_dtype pins the type of y"};
-  Case derived = with_zero_point(base, shifted(stated_zero_point(base, type)));
-  derived.id += "/y-shift-128";
-  return shifted_output(std::move(derived), shift_to_other_sign(type));
+  if (derived.output_dtype) return NotApplicable{"output_dtype pins the type of y"};
+  derived.zero_point = shifted(stated_zero_point(derived, type));
+  return shifted_output(base.derive(std::move(derived), "/y-shift-128"), shift_to_other_sign(type));
 }
 
 Tensor scaled(const Tensor& tensor) {
   std::vector<float> values = tensor.values<float>();
   for (float& value : values) value *= kScaleFactor;
   return Tensor::of(ElementType::float32, tensor.shape, values);
+}
+
+bool is_in_float32(const LinearQuantization& node) {
+  return (node.quantizes ? node.x.type : node.y_type()) == ElementType::float32 &&
+         node.scale.type == ElementType::float32 && !node.precision;
+}
+
+// Far from over- and underflow, so that every rounding is relative. They are of float32.
+bool scales_are_moderate(const LinearQuantization& node) {
+  const std::vector<float> scales = node.scale.values<float>();
+  return std::all_of(scales.begin(), scales.end(), is_moderate);
 }
 
 // y of the derived case is 8 times the base's; elements where that is not exact are not linked.
@@ -192,47 +189,40 @@ std::vector<Link> links_where_exact(const Tensor& tensor) {
 }
 
 Applied scale_linear(const RelationSubject& subject) {
-  const Case& base = *subject.base;
-  const bool quantizes = subject.is("QuantizeLinear");
-  const Tensor& real = *base.input(quantizes ? 0 : 1);
-  const bool plain = real.type == ElementType::float32 && base.input(1)->type == ElementType::float32 &&
-                     (quantizes || linear_of(subject)->y_type == ElementType::float32) &&
-                     base.attribute("precision") == nullptr;
-  if (!plain) return NotApplicable{"not in float32"};
-  for (const double scale : linear_of(subject)->scale) {
-    if (!is_moderate(static_cast<float>(scale))) return kFarScales;
-  }
-  Case derived = base;
-  derived.id += "/scale-times-8";
-  derived.inputs[1] = scaled(*base.input(1));
-  if (quantizes) {
-    derived.inputs[0] = scaled(*base.input(0));
-    std::vector<Link> links = links_where_exact(*base.input(0));
+  const LinearParts& base = *linear_of(subject);
+  LinearQuantization derived = base.stated;
+  if (!is_in_float32(derived)) return NotApplicable{"not in float32"};
+  if (!scales_are_moderate(derived)) return kFarScales;
+  derived.scale = scaled(derived.scale);
+  if (derived.quantizes) {
+    std::vector<Link> links = links_where_exact(derived.x);
     if (links.empty()) return NotApplicable{"no element of x can be scaled exactly"};
-    return Derivation([derived, links = std::move(links)](const Tensor&) {
-      return Application{{derived}, links, nullptr};
-    });
+    derived.x = scaled(derived.x);
+    return Derivation(
+        [result = base.derive(std::move(derived), "/scale-times-8"), links = std::move(links)](const Tensor&) {
+          return Application{{result}, links, nullptr};
+        });
   }
-  return Derivation([derived](const Tensor& y) {
-    return Application{{derived}, links_where_exact(y), std::make_shared<EightTimes>()};
+  return Derivation([result = base.derive(std::move(derived), "/scale-times-8")](const Tensor& y) {
+    return Application{{result}, links_where_exact(y), std::make_shared<EightTimes>()};
   });
 }
 
 Applied move_linear_zero_point(const RelationSubject& subject) {
-  if (!subject.is("QuantizeLinear")) return NotApplicable{"y has no zero point"};
-  const ElementType type = linear_of(subject)->y_type;
+  const LinearParts& base = *linear_of(subject);
+  LinearQuantization derived = base.stated;
+  if (!derived.quantizes) return NotApplicable{"y has no zero point"};
+  const ElementType type = derived.y_type();
   if (!is_integer(type)) return NotApplicable{"y is not of an integer type"};
-  const Case& base = *subject.base;
-  const Tensor zero_point = stated_zero_point(base, type);
+  const Tensor zero_point = stated_zero_point(derived, type);
   Values zeros = integer_values(zero_point);
   const IntegerEnds ends = ends_of(type);
   const auto [least, most] = std::minmax_element(zeros.begin(), zeros.end());
   if (*most == ends.hi && *least == ends.lo) return NotApplicable{"zero points at both ends of the range"};
   const std::int64_t step = *most < ends.hi ? 1 : -1;
   for (std::int64_t& value : zeros) value += step;
-  Case derived = with_zero_point(base, make::integers(zero_point.type, zero_point.shape, zeros));
-  derived.id += "/y-zero-point-moved";
-  return moved_output(std::move(derived), ends, step);
+  derived.zero_point = make::integers(type, zero_point.shape, zeros);
+  return moved_output(base.derive(std::move(derived), "/y-zero-point-moved"), ends, step);
 }
 
 constexpr FamilyRelation kParameterRelations[] = {
@@ -281,26 +271,29 @@ bool is_near(float x, float restored, float scale, std::int64_t steps) {
 // The base quantizes x to q; the derived case gives r, what q stands for.
 class NearX final : public Agreement {
  public:
-  NearX(const RelationSubject& subject) : subject_(subject), ends_(ends_of(linear_of(subject)->y_type)) {}
+  NearX(const LinearParts& base) : base_(base), ends_(ends_of(base.stated.y_type())) {}
 
   [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
-    const float x = float_at(*subject_.base->input(0), link.base);
+    const float x = float_at(base_.stated.x, link.base);
     const float restored = float_at(derived, link.element);
     const std::int64_t quantized = integer_at(base, link.base);
     if (quantized == ends_.hi && x >= restored) return true;
     if (quantized == ends_.lo && x <= restored) return true;
-    const std::size_t parameter = linear_of(subject_)->layout.parameter_of(link.base);
-    const auto steps = quantized - static_cast<std::int64_t>(linear_of(subject_)->zero_point[parameter]);
-    return is_near(x, restored, static_cast<float>(linear_of(subject_)->scale[parameter]), steps);
+    const auto& zero_point = base_.stated.zero_point;
+    const std::int64_t zero = zero_point ? integer_at(*zero_point, parameter_of(link)) : 0;
+    return is_near(x, restored, scale_of(link), quantized - zero);
   }
   [[nodiscard]] std::string required(const Tensor&, const Link& link) const override {
-    const std::size_t parameter = linear_of(subject_)->layout.parameter_of(link.base);
-    return std::to_string(float_at(*subject_.base->input(0), link.base)) + " within half of " +
-           std::to_string(linear_of(subject_)->scale[parameter]);
+    return std::to_string(float_at(base_.stated.x, link.base)) + " within half of " + std::to_string(scale_of(link));
   }
 
  private:
-  const RelationSubject& subject_;
+  [[nodiscard]] std::int64_t parameter_of(const Link& link) const {
+    return static_cast<std::int64_t>(base_.layout.parameter_of(link.base));
+  }
+  [[nodiscard]] float scale_of(const Link& link) const { return float_at(base_.stated.scale, parameter_of(link)); }
+
+  const LinearParts& base_;
   IntegerEnds ends_;
 };
 
@@ -319,74 +312,49 @@ class Original final : public Agreement {
   const Tensor& original_;
 };
 
-// Far from over- and underflow, so that every rounding is relative.
-bool scales_are_moderate(const Linear& linear) {
-  for (const double scale : linear.scale) {
-    if (!(scale >= 0x1p-26 && scale <= 0x1p+26)) return false;
-  }
-  return true;
+// The operator of the other direction on `x`, with the same parameters and the attributes that place them.
+LinearQuantization opposite(const LinearQuantization& node, Tensor x) {
+  return {.quantizes = !node.quantizes,
+          .opset_version = node.opset_version,
+          .axis = node.axis,
+          .block_size = node.block_size,
+          .x = std::move(x),
+          .scale = node.scale,
+          .zero_point = node.zero_point};
 }
 
-bool in_float32(const Case& test_case, std::size_t real_input, ElementType y) {
-  return test_case.input(real_input)->type == ElementType::float32 &&
-         test_case.input(1)->type == ElementType::float32 && (real_input == 0 || y == ElementType::float32) &&
-         test_case.attribute("precision") == nullptr && test_case.attribute("output_dtype") == nullptr;
-}
-
-// The operator of the other direction on `x`, with the same scale and the attributes that place it.
-Case opposite(const Case& base, const char* op_type, Tensor x, std::optional<Tensor> zero_point) {
-  Case derived = base;
-  derived.node().op_type = op_type;
-  forget_answers(derived);
-  std::erase_if(derived.node().attributes,
-                [](const Attribute& a) { return a.name != "axis" && a.name != "block_size"; });
-  derived.inputs = {std::move(x), base.inputs[1]};
-  if (zero_point) derived.inputs.emplace_back(std::move(zero_point));
-  return derived;
-}
+constexpr NotApplicable kMayUnderflow{"a scale is so far from 1 that float32 might underflow"};
 
 Applied restore(const RelationSubject& subject) {
-  if (!subject.is("QuantizeLinear")) return NotApplicable{"not QuantizeLinear"};
-  const Case& base = *subject.base;
-  if (!is_integer(linear_of(subject)->y_type) || !in_float32(base, 0, linear_of(subject)->y_type)) {
+  const LinearParts& base = *linear_of(subject);
+  if (!base.stated.quantizes) return NotApplicable{"not QuantizeLinear"};
+  if (!is_integer(base.stated.y_type()) || !is_in_float32(base.stated) || base.stated.output_dtype) {
     return NotApplicable{"not from float32 to integers"};
   }
-  if (!scales_are_moderate(*linear_of(subject)))
-    return NotApplicable{"a scale is so far from 1 that float32 might underflow"};
-  return Derivation([&subject](const Tensor& y) {
-    const Tensor* zero_point = subject.base->input(2);
-    Application result{{opposite(*subject.base, "DequantizeLinear", y,
-                                 zero_point == nullptr ? std::nullopt : std::optional(*zero_point))},
-                       {},
-                       std::make_shared<NearX>(subject)};
-    result.derived[0].id += "/dequantized";
+  if (!scales_are_moderate(base.stated)) return kMayUnderflow;
+  return Derivation([&base](const Tensor& y) {
+    Application result{{base.derive(opposite(base.stated, y), "/dequantized")}, {}, std::make_shared<NearX>(base)};
     for (std::int64_t i = 0; i < y.elements(); ++i) {
-      if (!std::isnan(float_at(*subject.base->input(0), i))) result.links.push_back({i, 0, i});
+      if (!std::isnan(float_at(base.stated.x, i))) result.links.push_back({i, 0, i});
     }
     return result;
   });
 }
 
 Applied return_to(const RelationSubject& subject) {
-  if (!subject.is("DequantizeLinear")) return NotApplicable{"not DequantizeLinear"};
-  const Case& base = *subject.base;
-  const ElementType type = base.input(0)->type;
-  if (!is_integer(type) || bits_of(type) > 16 || !in_float32(base, 1, linear_of(subject)->y_type)) {
+  const LinearParts& base = *linear_of(subject);
+  if (base.stated.quantizes) return NotApplicable{"not DequantizeLinear"};
+  const ElementType type = base.stated.x.type;
+  if (!is_integer(type) || bits_of(type) > 16 || !is_in_float32(base.stated) || base.stated.output_dtype) {
     return NotApplicable{"not from integers of at most 16 bits to float32"};
   }
-  if (!scales_are_moderate(*linear_of(subject)))
-    return NotApplicable{"a scale is so far from 1 that float32 might underflow"};
-  return Derivation([&subject, type](const Tensor& y) {
-    const Case& test_case = *subject.base;
-    const Tensor* zero_point = test_case.input(2);
+  if (!scales_are_moderate(base.stated)) return kMayUnderflow;
+  return Derivation([&base, type](const Tensor& y) {
+    LinearQuantization derived = opposite(base.stated, y);
     // Stated in any case: it gives y its type.
-    Application result{
-        {opposite(test_case, "QuantizeLinear", y,
-                  zero_point != nullptr ? *zero_point : make::filled(type, test_case.input(1)->shape, 0))},
-        {},
-        std::make_shared<Original>(*test_case.input(0))};
-    result.derived[0].id += "/quantized-again";
-    return result;
+    derived.zero_point = stated_zero_point(base.stated, type);
+    return Application{
+        {base.derive(std::move(derived), "/quantized-again")}, {}, std::make_shared<Original>(base.stated.x)};
   });
 }
 

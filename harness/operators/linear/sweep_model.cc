@@ -106,45 +106,23 @@ std::vector<std::int64_t> dimensions(Rng& rng, std::int64_t rank, std::int64_t d
   return shape;
 }
 
-void place_parameters(const Row& row, std::size_t dimension, Frame& frame) {
-  if (row[kLayout] == kScalar) {
-    frame.layout.inner = elements_of(frame.shape);
-    return;
-  }
-  frame.layout = {.outer = elements_of(std::span(frame.shape).first(dimension)),
-                  .channels = frame.shape[dimension],
-                  .inner = elements_of(std::span(frame.shape).subspan(dimension + 1)),
-                  .block = frame.block_size};
-  if (frame.block_size == 0) {
-    frame.parameter_shape = {frame.shape[dimension]};
-  } else {
-    frame.parameter_shape = frame.shape;
-    frame.parameter_shape[dimension] = frame.layout.blocks();
-  }
-}
-
 // No class for parameters of one element in a shape that is not that of an axis or of blocks: a kernel that takes
 // scalars may refuse it.
-std::uint8_t layout_class(const Case& test_case, std::int64_t block, std::int64_t axis) {
+std::uint8_t layout_class(const LinearQuantization& node) {
   constexpr std::uint8_t kShaped = 255;
-  const Tensor& scale = *test_case.input(1);
-  const Tensor* zero_point = test_case.input(2);
-  if (zero_point != nullptr && zero_point->shape != scale.shape) return kShaped;
-  if (scale.is_scalar()) return kScalar;
-  const auto& shape = test_case.input(0)->shape;
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const bool has_axis = test_case.node().opset_version >= 13 && axis >= -rank && axis < rank;
-  if (!has_axis) return kShaped;
-  const std::int64_t length = shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
-  const bool is_per_axis = scale.shape == std::vector<std::int64_t>{length};
-  if (block == 0) return is_per_axis ? std::uint8_t{kPerAxis} : kShaped;
-  return length % block == 0 ? kWholeBlocks : kPartialBlock;
+  if (node.zero_point && node.zero_point->shape != node.scale.shape) return kShaped;
+  if (node.scale.is_scalar()) return kScalar;
+  const auto dimension = node.dimension();
+  if (node.opset_version < 13 || !dimension) return kShaped;
+  const std::int64_t block = node.block_size.value_or(0);
+  if (block == 0) return node.scale.shape == node.parameter_shape() ? std::uint8_t{kPerAxis} : kShaped;
+  return node.x.shape[*dimension] % block == 0 ? kWholeBlocks : kPartialBlock;
 }
 
-std::uint8_t axis_class(const Case& test_case, std::int64_t axis, std::int64_t rank) {
-  if (test_case.attribute("axis") == nullptr) return kDefaultAxis;
-  if (axis < 0) return kNegative;
-  return axis == 0 ? kFirst : axis == rank - 1 ? kLast : kMiddleAxis;
+std::uint8_t axis_class(const LinearQuantization& node) {
+  if (!node.axis) return kDefaultAxis;
+  if (*node.axis < 0) return kNegative;
+  return *node.axis == 0 ? kFirst : node.dimension() == node.x.shape.size() - 1 ? kLast : kMiddleAxis;
 }
 
 bool are_distinct(const Tensor& tensor) {
@@ -154,8 +132,8 @@ bool are_distinct(const Tensor& tensor) {
   return false;
 }
 
-std::uint8_t zero_points_class(const Tensor* tensor) {
-  if (tensor == nullptr) return kOmitted;
+std::uint8_t zero_points_class(const std::optional<Tensor>& tensor) {
+  if (!tensor) return kOmitted;
   if (!is_integer(tensor->type)) return kMiddle;
   return are_distinct(*tensor) ? std::uint8_t{kDistinct} : zero_point_class(tensor->type, integer_at(*tensor, 0));
 }
@@ -265,31 +243,25 @@ std::vector<Constraint> common_constraints() {
   return all;
 }
 
-Frame draw_frame(Rng& rng, const Row& row) {
-  Frame frame;
+LinearQuantization draw_placement(Rng& rng, const Row& row, bool quantizes) {
+  LinearQuantization node{.quantizes = quantizes, .opset_version = kVersions[row[kVersion]]};
   std::optional<Size> size;
   for (const std::int64_t block : draw_blocks(rng, row[kBlock])) {
-    frame.block_size = block;
+    if (block > 0) node.block_size = block;
     if ((size = draw_size(rng, row, block))) break;
   }
   assert(size && "the model allows a layout that no shape has");
   const std::int64_t rank = row[kRank];
   const std::int64_t dimension = draw_dimension(rng, row);
-  frame.shape = dimensions(rng, rank, dimension, *size);
-  if (row[kAxis] != kDefaultAxis) frame.axis = row[kAxis] == kNegative ? dimension - rank : dimension;
-  place_parameters(row, static_cast<std::size_t>(dimension), frame);
-  return frame;
+  node.x.shape = dimensions(rng, rank, dimension, *size);
+  if (row[kAxis] != kDefaultAxis) node.axis = row[kAxis] == kNegative ? dimension - rank : dimension;
+  if (row[kLayout] != kScalar) node.scale.shape = node.parameter_shape();
+  return node;
 }
 
-std::vector<Attribute> frame_attributes(const Frame& frame) {
-  std::vector<Attribute> attributes;
-  if (frame.axis) attributes.push_back({"axis", *frame.axis});
-  if (frame.block_size > 0) attributes.push_back({"block_size", frame.block_size});
-  return attributes;
-}
-
-Tensor draw_scales(const Row& row, const Frame& frame, ElementType type, const std::function<std::uint64_t()>& draw) {
-  Tensor tensor{type, frame.parameter_shape, {}};
+Tensor draw_scales(const Row& row, const std::vector<std::int64_t>& shape, ElementType type,
+                   const std::function<std::uint64_t()>& draw) {
+  Tensor tensor{type, shape, {}};
   tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
   const std::uint64_t first = draw();
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -303,9 +275,10 @@ Tensor draw_scales(const Row& row, const Frame& frame, ElementType type, const s
   return tensor;
 }
 
-std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& frame, ElementType type) {
+std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const std::vector<std::int64_t>& shape,
+                                       ElementType type) {
   if (row[kZeroPoint] == kOmitted) return std::nullopt;
-  Tensor tensor{type, frame.parameter_shape, {}};
+  Tensor tensor{type, shape, {}};
   const std::int64_t count = tensor.elements();
   tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, count)));
   if (!is_integer(type)) return tensor;
@@ -321,21 +294,16 @@ std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& fr
   return tensor;
 }
 
-void classify_common(const Case& test_case, Row& row) {
-  const Tensor& x = *test_case.input(0);
-  const auto rank = static_cast<std::int64_t>(x.shape.size());
-  const std::int64_t axis = test_case.node().get_or<std::int64_t>("axis", 1);
-  const std::int64_t block = test_case.node().get_or<std::int64_t>("block_size", 0);
-  const auto* const version = std::find(std::begin(kVersions), std::end(kVersions), test_case.node().opset_version);
+void classify_common(const LinearQuantization& node, Row& row) {
+  const auto* const version = std::find(std::begin(kVersions), std::end(kVersions), node.opset_version);
   row[kVersion] = static_cast<std::uint8_t>(version - std::begin(kVersions));
-  row[kRank] = static_cast<std::uint8_t>(rank);
-  row[kLayout] = layout_class(test_case, block, axis);
-  row[kAxis] = axis_class(test_case, axis, rank);
-  row[kBlock] = block_class(block);
-  row[kElements] = elements_class(x.elements());
-  row[kZeroPoint] = zero_points_class(test_case.input(2));
-  const Tensor& scale = *test_case.input(1);
-  row[kScales] = scale.elements() == 1 ? kOneScale : are_distinct(scale) ? kDistinctScales : kAlike;
+  row[kRank] = static_cast<std::uint8_t>(node.x.shape.size());
+  row[kLayout] = layout_class(node);
+  row[kAxis] = axis_class(node);
+  row[kBlock] = block_class(node.block_size.value_or(0));
+  row[kElements] = elements_class(node.x.elements());
+  row[kZeroPoint] = zero_points_class(node.zero_point);
+  row[kScales] = node.scale.elements() == 1 ? kOneScale : are_distinct(node.scale) ? kDistinctScales : kAlike;
 }
 
 }  // namespace qconform::sweep::linear

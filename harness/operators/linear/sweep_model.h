@@ -9,7 +9,7 @@
 #include "harness/core/tensor.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/sweep/model.h"
-#include "reference/linear_quantization/linear_quantization.h"
+#include "harness/operators/linear/description.h"
 #include "reference/linear_quantization/quantize_linear.h"
 
 namespace qconform::sweep::linear {
@@ -40,29 +40,19 @@ enum VersionClass : std::uint8_t { k10, k13, k19, k21, k23, k24, k25 };
 [[nodiscard]] std::vector<Parameter> common_parameters();
 [[nodiscard]] std::vector<Constraint> common_constraints();
 
-/// Shapes and placement.
-struct Frame {
-  std::vector<std::int64_t> shape;            ///< the shape of x
-  std::vector<std::int64_t> parameter_shape;  ///< the shape of scale and zero point
-  std::optional<std::int64_t> axis;           ///< as the attribute
-  std::int64_t block_size = 0;
-  reference::QuantizationLayout layout;
-};
-
-[[nodiscard]] Frame draw_frame(Rng& rng, const Row& row);
-
-/// The attributes axis and block_size.
-[[nodiscard]] std::vector<Attribute> frame_attributes(const Frame& frame);
+/// Draws the version, the shapes of x and scale, and the attributes that place scales.
+[[nodiscard]] LinearQuantization draw_placement(Rng& rng, const Row& row, bool quantizes);
 
 /// A scale for each parameter, of the bits that `draw` returns: the same for all, or the first two differ.
-[[nodiscard]] Tensor draw_scales(const Row& row, const Frame& frame, ElementType type,
+[[nodiscard]] Tensor draw_scales(const Row& row, const std::vector<std::int64_t>& shape, ElementType type,
                                  const std::function<std::uint64_t()>& draw);
 
 /// A zero point of an integer type for each parameter, or zeros of a float type; nothing if omitted.
-[[nodiscard]] std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& frame, ElementType type);
+[[nodiscard]] std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const std::vector<std::int64_t>& shape,
+                                                     ElementType type);
 
 /// Writes the common classes of a valid case into `row`.
-void classify_common(const Case& test_case, Row& row);
+void classify_common(const LinearQuantization& node, Row& row);
 
 }  // namespace qconform::sweep::linear
 

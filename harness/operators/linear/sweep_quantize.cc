@@ -153,9 +153,9 @@ double draw_scale(Rng& rng, const Row& row, bool few_bits) {
   return std::ldexp(1 + fraction, static_cast<int>(rng.between(-7, -2)));
 }
 
-Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame, bool few_bits) {
+Tensor draw_scales(Rng& rng, const Row& row, const std::vector<std::int64_t>& shape, bool few_bits) {
   const ElementType type = kScaleTypes[row[kScaleType]];
-  return linear::draw_scales(row, frame, type, [&] {
+  return linear::draw_scales(row, shape, type, [&] {
     std::uint64_t bits = 0;
     // A fraction may round to a power of two, in narrow types.
     do bits = bits_of_number(type, draw_scale(rng, row, few_bits));
@@ -164,70 +164,46 @@ Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame, bool few_bits) 
   });
 }
 
-reference::QuantizeLinear node_of(const Case& test_case, ElementType y_type,
-                                  const reference::QuantizationLayout& layout) {
+reference::QuantizeLinear reference_node(const LinearQuantization& stated) {
   reference::QuantizeLinear node;
-  node.layout = layout;
-  node.x_type = test_case.input(0)->type;
-  node.scale_type = test_case.input(1)->type;
-  node.y_type = y_type;
-  node.precision = static_cast<ElementType>(test_case.node().get_or<std::int64_t>("precision", 0));
-  node.version = static_cast<int>(test_case.node().opset_version);
-  for (std::int64_t i = 0; i < layout.parameters(); ++i) {
-    const Tensor* zero_point = test_case.input(2);
-    const bool has_one = zero_point != nullptr && is_integer(zero_point->type);
-    node.y_scale.push_back(number_at(*test_case.input(1), i));
-    node.y_zero_point.push_back(has_one ? static_cast<std::int32_t>(integer_at(*zero_point, i)) : 0);
+  node.layout = layout_of(stated).value_or(reference::QuantizationLayout{});
+  node.x_type = stated.x.type;
+  node.scale_type = stated.scale.type;
+  node.y_type = stated.y_type();
+  node.precision = static_cast<ElementType>(stated.precision.value_or(0));
+  node.version = static_cast<int>(stated.opset_version);
+  const bool has_zero_points = stated.zero_point && is_integer(stated.zero_point->type);
+  for (std::int64_t i = 0; i < node.layout.parameters(); ++i) {
+    node.y_scale.push_back(number_at(stated.scale, i));
+    node.y_zero_point.push_back(has_zero_points ? static_cast<std::int32_t>(integer_at(*stated.zero_point, i)) : 0);
   }
   return node;
 }
 
 // Everything but x, whose tensor is still without bytes.
-Case frame_case(Rng& rng, const Row& row, const Frame& frame, bool few_bits) {
-  Case result;
-  result.node().op_type = "QuantizeLinear";
-  result.node().opset_version = kVersions[row[kVersion]];
-  result.node().attributes = frame_attributes(frame);
+LinearQuantization draw_parameters(Rng& rng, const Row& row, LinearQuantization node, bool few_bits) {
   const ElementType y_type = kYTypes[row[kYType]];
-  const auto state = [&](const char* name, std::int64_t value) { result.node().attributes.push_back({name, value}); };
-  if (row[kOutputDtype] == 1) state("output_dtype", static_cast<std::int64_t>(y_type));
-  if (row[kSaturate] != 0) state("saturate", row[kSaturate] == 1 ? 1 : 0);
-  if (row[kPrecision] != 0) state("precision", static_cast<std::int64_t>(kPrecisions[row[kPrecision]]));
-  result.inputs = {Tensor{kXTypes[row[kXType]], frame.shape, {}}, draw_scales(rng, row, frame, few_bits)};
-  auto zero_point = draw_zero_points(rng, row, frame, y_type);
-  if (zero_point) result.inputs.push_back(std::move(zero_point));
-  return result;
+  if (row[kSaturate] != 0) node.saturate = row[kSaturate] == 1 ? 1 : 0;
+  if (row[kOutputDtype] == 1) node.output_dtype = static_cast<std::int64_t>(y_type);
+  if (row[kPrecision] != 0) node.precision = static_cast<std::int64_t>(kPrecisions[row[kPrecision]]);
+  node.x.type = kXTypes[row[kXType]];
+  node.scale = draw_scales(rng, row, node.scale.shape, few_bits);
+  node.zero_point = draw_zero_points(rng, row, node.scale.shape, y_type);
+  return node;
 }
 
 Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed, index);
-  const Frame frame = draw_frame(rng, row);
-  Case result;
+  const LinearQuantization placed = draw_placement(rng, row, true);
+  LinearQuantization result;
   // Narrow types round some values into another class: then other scales are drawn.
   for (int attempt = 0; attempt < 64; ++attempt) {
-    result = frame_case(rng, row, frame, attempt >= 8);
-    const reference::QuantizeLinear node = node_of(result, kYTypes[row[kYType]], frame.layout);
-    draw_quantized_values(rng, node, row[kValues], *result.inputs[0]);
-    if (quantized_values_class(node, *result.inputs[0]) == row[kValues]) break;
+    result = draw_parameters(rng, row, placed, attempt >= 8);
+    const reference::QuantizeLinear node = reference_node(result);
+    draw_quantized_values(rng, node, row[kValues], result.x);
+    if (quantized_values_class(node, result.x) == row[kValues]) break;
   }
-  return result;
-}
-
-ElementType y_type_of(const Case& test_case) {
-  const std::int64_t stated = test_case.node().get_or<std::int64_t>("output_dtype", 0);
-  if (stated != 0) return static_cast<ElementType>(stated);
-  return test_case.input(2) == nullptr ? uint8 : test_case.input(2)->type;
-}
-
-// From the case alone, as the operator reads it.
-reference::QuantizationLayout layout_of(const Case& test_case) {
-  const reference::PlacementAttributes attributes{.has_axis = test_case.node().opset_version >= 13,
-                                                  .axis = test_case.node().get_or<std::int64_t>("axis", 1),
-                                                  .has_block_size = test_case.node().opset_version >= 21,
-                                                  .block_size = test_case.node().get_or<std::int64_t>("block_size", 0)};
-  reference::Contract contract;
-  return resolve_layout(test_case.input(0)->shape, test_case.input(1)->shape, "y_scale", attributes, contract)
-      .value_or(reference::QuantizationLayout{});
+  return build_linear(std::move(result));
 }
 
 std::uint8_t scale_class(const Tensor& scale) {
@@ -239,18 +215,16 @@ std::uint8_t scale_class(const Tensor& scale) {
 
 Row classify(const Case& test_case) {
   Row row(kPositions, 0);
-  classify_common(test_case, row);
-  const ElementType y_type = y_type_of(test_case);
-  const auto precision = static_cast<ElementType>(test_case.node().get_or<std::int64_t>("precision", 0));
-  const std::int64_t saturate = test_case.node().get_or<std::int64_t>("saturate", -1);
-  row[kXType] = class_of(kXTypes, test_case.input(0)->type);
-  row[kYType] = class_of(kYTypes, y_type);
-  row[kScaleType] = class_of(kScaleTypes, test_case.input(1)->type);
-  row[kOutputDtype] = test_case.attribute("output_dtype") == nullptr ? 0 : 1;
-  row[kSaturate] = saturate < 0 ? 0 : saturate == 1 ? 1 : 2;
-  row[kPrecision] = class_of(kPrecisions, precision);
-  row[kScale] = scale_class(*test_case.input(1));
-  row[kValues] = quantized_values_class(node_of(test_case, y_type, layout_of(test_case)), *test_case.input(0));
+  const LinearQuantization node = read_linear(test_case).value();
+  classify_common(node, row);
+  row[kXType] = class_of(kXTypes, node.x.type);
+  row[kYType] = class_of(kYTypes, node.y_type());
+  row[kScaleType] = class_of(kScaleTypes, node.scale.type);
+  row[kOutputDtype] = node.output_dtype ? 1 : 0;
+  row[kSaturate] = !node.saturate ? 0 : *node.saturate == 1 ? 1 : 2;
+  row[kPrecision] = class_of(kPrecisions, static_cast<ElementType>(node.precision.value_or(0)));
+  row[kScale] = scale_class(node.scale);
+  row[kValues] = quantized_values_class(reference_node(node), node.x);
   return row;
 }
 

@@ -286,10 +286,10 @@ std::uint8_t scale_class(const Tensor& scale) {
   return kPowerOfTwo;
 }
 
-Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame) {
+Tensor draw_scales(Rng& rng, const Row& row, const std::vector<std::int64_t>& shape) {
   const ElementType type = kFloats[row[kScaleType]];
   const reference::FloatFormat& format = reference::float_format(type);
-  return linear::draw_scales(row, frame, type, [&] {
+  return linear::draw_scales(row, shape, type, [&] {
     std::uint64_t bits = 0;
     // A fraction may round to a power of two, in narrow types.
     do bits = encode(format, draw_scale(rng, row[kScale], format), reference::Overflow::saturate);
@@ -332,9 +332,9 @@ std::uint64_t draw_bits(Rng& rng, ElementType type, std::uint8_t values) {
   }
 }
 
-Tensor draw_x(Rng& rng, const Row& row, const Frame& frame) {
+Tensor draw_x(Rng& rng, const Row& row, const std::vector<std::int64_t>& shape) {
   const ElementType type = kXTypes[row[kXType]];
-  Tensor x{type, frame.shape, {}};
+  Tensor x{type, shape, {}};
   const std::int64_t elements = x.elements();
   x.bytes.resize(static_cast<std::size_t>(bytes_for(type, elements)));
   for (std::int64_t i = 0; i < elements; ++i) {
@@ -358,33 +358,24 @@ std::uint8_t values_class(const Tensor& x) {
 
 Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed, index);
-  const Frame frame = draw_frame(rng, row);
-  Case result;
-  result.node().op_type = "DequantizeLinear";
-  result.node().opset_version = kVersions[row[kVersion]];
-  result.node().attributes = frame_attributes(frame);
-  if (row[kOutputDtype] == 1) {
-    result.node().attributes.push_back({"output_dtype", static_cast<std::int64_t>(kFloats[row[kYType]])});
-  }
-  Tensor x = draw_x(rng, row, frame);
-  Tensor scale = draw_scales(rng, row, frame);
-  result.inputs = {std::move(x), std::move(scale)};
-  auto zero_point = draw_zero_points(rng, row, frame, kXTypes[row[kXType]]);
-  if (zero_point) result.inputs.push_back(std::move(zero_point));
-  return result;
+  LinearQuantization node = draw_placement(rng, row, false);
+  if (row[kOutputDtype] == 1) node.output_dtype = static_cast<std::int64_t>(kFloats[row[kYType]]);
+  node.x = draw_x(rng, row, node.x.shape);
+  node.scale = draw_scales(rng, row, node.scale.shape);
+  node.zero_point = draw_zero_points(rng, row, node.scale.shape, node.x.type);
+  return build_linear(std::move(node));
 }
 
 Row classify(const Case& test_case) {
   Row row(kPositions, 0);
-  classify_common(test_case, row);
-  const std::int64_t stated = test_case.node().get_or<std::int64_t>("output_dtype", 0);
-  const ElementType scale = test_case.input(1)->type;
-  row[kXType] = class_of(kXTypes, test_case.input(0)->type);
-  row[kScaleType] = class_of(kFloats, scale);
-  row[kYType] = class_of(kFloats, stated == 0 ? scale : static_cast<ElementType>(stated));
-  row[kOutputDtype] = stated == 0 ? 0 : 1;
-  row[kScale] = scale_class(*test_case.input(1));
-  row[kValues] = values_class(*test_case.input(0));
+  const LinearQuantization node = read_linear(test_case).value();
+  classify_common(node, row);
+  row[kXType] = class_of(kXTypes, node.x.type);
+  row[kScaleType] = class_of(kFloats, node.scale.type);
+  row[kYType] = class_of(kFloats, node.y_type());
+  row[kOutputDtype] = node.output_dtype.value_or(0) == 0 ? 0 : 1;
+  row[kScale] = scale_class(node.scale);
+  row[kValues] = values_class(node.x);
   return row;
 }
 

@@ -331,7 +331,7 @@ TEST(Sweep, AnyAllowedRowIsRealised) {
 // Written down once. A change here means that sweep cases of old reports have changed: it belongs into
 // the change log.
 constexpr std::uint64_t kDigestOfRows = 7091350588020199673U;
-constexpr std::uint64_t kDigestOfSeed1 = 15354446463956363059U;
+constexpr std::uint64_t kDigestOfSeed1 = 6648710745380069314U;
 
 TEST(Sweep, HasTheSameRowsOnEveryMachineAndCompiler) {
   Digest digest;
