@@ -133,8 +133,11 @@ JSON
     fail "a graph with the new operator: $(<"$folder/run")"
   grep -q '^conforms: interpreter' "$folder/run" || fail "the new operator is not judged: $(<"$folder/run")"
   grep -q '^scratch was given' "$folder/run" || fail "the new option does nothing: $(<"$folder/run")"
-  "$qconform" run --help | grep -q -- '--scratch .*An option of the tests' || fail "the new option has no help"
-  "$qconform" completion bash | grep -q -- '--scratch' || fail "the new option is not completed"
+  # Into files: a pipe would end the program where grep stops at its match.
+  "$qconform" run --help >"$folder/help"
+  grep -q -- '--scratch .*An option of the tests' "$folder/help" || fail "the new option has no help"
+  "$qconform" completion bash >"$folder/completion"
+  grep -q -- '--scratch' "$folder/completion" || fail "the new option is not completed"
   grep -q '"scratch": *41' "$out/report.json" || fail "the new field is not in the report"
   grep -q 'A field of the tests' "$build/schema/report-1.schema.json" || fail "the new field is not in the schema"
   "$qconform" report summary "$out/report.json" >/dev/null || fail "the report with the new field is not read again"
@@ -142,7 +145,8 @@ JSON
   "$qconform" run --backend defect:scratch --suite corpus --out "$out" >"$folder/run" || status=$?
   [[ $status -eq 1 ]] || fail "the new defect conforms: $(<"$folder/run")"
   grep -q 'a defect of the tests' "$folder/run" || fail "the new defect is not named as a cause: $(<"$folder/run")"
-  "$qconform" audit --suite corpus | grep -q 'scratch' || fail "audit has no mutant of the new defect"
+  "$qconform" audit --suite corpus >"$folder/audit" || fail "audit: $(<"$folder/audit")"
+  grep -q '^scratch .* [1-9][0-9,]*$' "$folder/audit" || fail "audit does not kill the new defect: $(<"$folder/audit")"
 }
 
 add_vector
