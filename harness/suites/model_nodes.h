@@ -73,7 +73,7 @@ struct SkippedNode {
   std::string reason;  ///< one line that begins with what is at fault: operator, attribute, type, size, ...
 };
 
-/// Returns an error with the rule "skip", which says that there is no case; the reason is a SkippedNode's.
+/// Returns an error with the rule "skip": there is no case. Suites report a SkippedNode with this reason.
 [[nodiscard]] inline tl::unexpected<Error> skip(std::string reason) {
   return fail("", std::move(reason), "skip");
 }

@@ -8,8 +8,8 @@
 
 #include "harness/model/case_builder.h"
 #include "harness/operators/convolution/convolution.h"
-#include "harness/suites/select.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/suite_cases.h"
 
 namespace qconform {
 namespace {
@@ -25,32 +25,24 @@ Case in_one_form(const Case& test_case) {
   return result;
 }
 
-class ReadAndBuild : public testing::TestWithParam<const char*> {};
+class ReadAndBuild : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ReadAndBuild, AreEachOthersInverse) {
-  auto sources = open_suite(GetParam(), {.seed = 4, .cases = 1000});
-  ASSERT_TRUE(sources) << sources.error().text();
   int read_cases = 0;
-  for (const auto& source : *sources) {
-    while (true) {
-      const auto next = source->next();
-      ASSERT_TRUE(next) << next.error().text();
-      if (!*next) break;
-      const Case& test_case = **next;
-      const bool is_convolution = family_of(test_case) == &convolution_family();
-      const auto read = read_convolution(test_case);
-      ASSERT_EQ(read.has_value(), is_convolution && classify(test_case).lowered != nullptr) << test_case.id;
-      if (!read) continue;
-      ++read_cases;
-      const Case built = build_convolution(*read);
-      ASSERT_EQ(built, in_one_form(test_case)) << test_case.id;
-      ASSERT_EQ(build_convolution(read_convolution(built).value()), built) << test_case.id;
-    }
-  }
+  testing::for_each_case(GetParam(), 1000, [&](const Case& test_case) {
+    const bool is_convolution = family_of(test_case) == &convolution_family();
+    const auto read = read_convolution(test_case);
+    ASSERT_EQ(read.has_value(), is_convolution && classify(test_case).lowered != nullptr) << test_case.id;
+    if (!read) return;
+    ++read_cases;
+    const Case built = build_convolution(*read);
+    ASSERT_EQ(built, in_one_form(test_case)) << test_case.id;
+    ASSERT_EQ(build_convolution(read_convolution(built).value()), built) << test_case.id;
+  });
   EXPECT_GT(read_cases, 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(, ReadAndBuild, testing::Values("corpus", "directed", "random", "sizes"),
+INSTANTIATE_TEST_SUITE_P(, ReadAndBuild, ::testing::Values("corpus", "directed", "random", "sizes"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(ConvolutionDescription, StatesTheSizesThatItIsGiven) {

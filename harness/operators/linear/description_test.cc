@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "harness/suites/select.h"
 #include "harness/tests/linear_builder.h"
+#include "harness/tests/suite_cases.h"
 
 namespace qconform {
 namespace {
@@ -14,21 +14,14 @@ namespace {
 class ReadAndBuildLinear : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ReadAndBuildLinear, AreEachOthersInverse) {
-  auto sources = open_suite(GetParam(), {.seed = 4, .cases = 1000});
-  ASSERT_TRUE(sources) << sources.error().text();
   int read_cases = 0;
-  for (const auto& source : *sources) {
-    while (true) {
-      const auto next = source->next();
-      ASSERT_TRUE(next) << next.error().text();
-      if (!*next) break;
-      const auto read = read_linear(**next);
-      if (!read) continue;
-      ++read_cases;
-      ASSERT_EQ(build_linear(*read, **next), **next);
-      ASSERT_EQ(read_linear(build_linear(*read)), read) << (**next).id;
-    }
-  }
+  testing::for_each_case(GetParam(), 1000, [&](const Case& test_case) {
+    const auto read = read_linear(test_case);
+    if (!read) return;
+    ++read_cases;
+    ASSERT_EQ(build_linear(*read, test_case), test_case);
+    ASSERT_EQ(read_linear(build_linear(*read)), read) << test_case.id;
+  });
   EXPECT_GT(read_cases, 100);
 }
 
