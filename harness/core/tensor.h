@@ -31,7 +31,8 @@ namespace qconform {
 /// The type with that name, if there is one.
 [[nodiscard]] std::optional<ElementType> element_type_named(std::string_view name);
 
-/// Holds the smallest and the largest value of an integer type; their difference does not overflow.
+/// Holds the smallest and the largest value of an integer type. reference::IntegerRange has them in 32 bits, for
+/// kernels; here uint32 fits, and differences do not overflow.
 struct IntegerEnds {
   std::int64_t lo;
   std::int64_t hi;

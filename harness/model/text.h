@@ -27,7 +27,7 @@ namespace qconform {
 /// "2", "[1,0,1,0]"; a text as it is.
 [[nodiscard]] std::string attribute_text(const Attribute::Value& value);
 
-/// "graphs of several nodes", or the operator of the only node: what a backend takes none of.
+/// Names the kind of case in a refusal, "takes no ...": "graphs of several nodes", or the operator of the only node.
 [[nodiscard]] std::string kind_text(const Case& test_case);
 
 /// Summarizes what the case computes on: "x [1,2,1,1] * w [1,2,1,1], pads [0,1,0,0]", "x float [3], y_scale float [3]".

@@ -249,8 +249,8 @@ template <typename PlaceOf>
 /// Integer outputs: the derived one is the base's plus `offset`.
 [[nodiscard]] Applied shifted_output(Case derived, std::int64_t offset);
 
-/// y of the integers of `range` with its zero point moved by `step`, which is 1 or -1: what was not saturated moves
-/// with it; what was may move less.
+/// The derived case has its output's zero point moved by `step`, 1 or -1; `ends` are those of the output's type.
+/// Elements that were not saturated move with the zero point, others may move less.
 [[nodiscard]] Applied moved_output(Case derived, IntegerEnds ends, std::int64_t step);
 
 /// first, first + 1, ..., first + count - 1
