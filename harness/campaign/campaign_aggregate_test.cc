@@ -16,7 +16,7 @@
 #include "harness/forms/archive/archive.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/tests/aggregate_bytes.h"
-#include "harness/tests/planted_backend.h"
+#include "harness/tests/planted_kernels.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::campaign {

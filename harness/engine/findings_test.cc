@@ -12,7 +12,7 @@
 #include "harness/model/operator.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
-#include "harness/tests/planted_backend.h"
+#include "harness/tests/planted_kernels.h"
 
 namespace qconform {
 namespace {

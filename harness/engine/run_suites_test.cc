@@ -10,7 +10,7 @@
 #include "harness/model/case_builder.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
-#include "harness/tests/planted_backend.h"
+#include "harness/tests/planted_kernels.h"
 #include "harness/tests/stand_ins.h"
 
 namespace qconform {

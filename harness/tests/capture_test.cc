@@ -59,13 +59,12 @@ TEST_F(Capture, RecordsInputsAndOutputsOfNodes) {
 
 TEST_F(Capture, FindingsNameTheNode) {
   const std::string cases = (folder_.path() / "cases").string();
-  const auto captured = run_program(QCONFORM_PROGRAM, "capture " + file_.string() + " -o " + cases);
+  const auto captured = qconform("capture " + file_.string() + " -o " + cases);
   EXPECT_EQ(captured.exit_code, 0) << captured.output;
   EXPECT_THAT(captured.output,
               AllOf(HasSubstr("4 cases in "), HasSubstr("activations of ONNX Runtime"), HasSubstr("from seed 1")));
   const auto run =
-      run_program(QCONFORM_PLANTED_PROGRAM,
-                  "run --no-shrink --suite " + cases + " --backend pad-raw-zero --out " + folder_.path().string());
+      planted("run --no-shrink --suite " + cases + " --backend pad-raw-zero --out " + folder_.path().string());
   EXPECT_EQ(run.exit_code, 1) << run.output;
   EXPECT_THAT(run.output, AllOf(HasSubstr("2 findings"), HasSubstr("stem_node#1: activations of ONNX Runtime"),
                                 HasSubstr("depthwise_node#2: activations of ONNX Runtime")));
@@ -84,7 +83,7 @@ std::vector<Case> units_in(const std::filesystem::path& file, std::size_t contex
 // Both convolutions stand between DequantizeLinear and QuantizeLinear then, and give what they gave before.
 TEST_F(Capture, CutsTheUnitsOfAModelInQdqForm) {
   const std::filesystem::path qdq = folder_.path() / "qdq.onnx";
-  const auto rewritten = run_program(QCONFORM_PROGRAM, "qdq " + file_.string() + " -o " + qdq.string());
+  const auto rewritten = qconform("qdq " + file_.string() + " -o " + qdq.string());
   EXPECT_EQ(rewritten.exit_code, 0) << rewritten.output;
   EXPECT_THAT(rewritten.output, AllOf(HasSubstr("QLinearConv"), HasSubstr("2")));
   const std::vector<Case> units = units_in(qdq, 0);
@@ -104,11 +103,11 @@ TEST_F(Capture, CutsTheUnitsOfAModelInQdqForm) {
 
 TEST_F(Capture, TellsWhatIsFusedInUnits) {
   const std::filesystem::path qdq = folder_.path() / "qdq.onnx";
-  ASSERT_EQ(run_program(QCONFORM_PROGRAM, "qdq " + file_.string() + " -o " + qdq.string()).exit_code, 0);
+  ASSERT_EQ(qconform("qdq " + file_.string() + " -o " + qdq.string()).exit_code, 0);
   const std::string run = "run --suite model:" + qdq.string() + " --expect-fused --out " + folder_.path().string();
-  const auto all = run_program(QCONFORM_PROGRAM, run + " --backend onnxruntime@all");
+  const auto all = qconform(run + " --backend onnxruntime@all");
   EXPECT_THAT(all.output, AllOf(HasSubstr("rewritten 2 of 2 graphs"), HasSubstr("QLinearConv 2"))) << all.output;
-  const auto disabled = run_program(QCONFORM_PROGRAM, run + " --backend onnxruntime@disabled");
+  const auto disabled = qconform(run + " --backend onnxruntime@disabled");
   EXPECT_THAT(disabled.output, EndsWith("not fused: onnxruntime@disabled: it computes 2 graphs as stated\n"));
   EXPECT_THAT(disabled.output, AllOf(HasSubstr("nodes that stay in float: Conv"), Not(HasSubstr("conforms"))));
   EXPECT_EQ(disabled.exit_code, 1);
@@ -117,12 +116,12 @@ TEST_F(Capture, TellsWhatIsFusedInUnits) {
 // Each backend has a worker that shares memory with the program, in which the model runs too.
 TEST_F(Capture, SeveralBackendsAreJudgedAsEachAlone) {
   const std::filesystem::path qdq = folder_.path() / "qdq.onnx";
-  ASSERT_EQ(run_program(QCONFORM_PROGRAM, "qdq " + file_.string() + " -o " + qdq.string()).exit_code, 0);
+  ASSERT_EQ(qconform("qdq " + file_.string() + " -o " + qdq.string()).exit_code, 0);
   // Returns what was judged: the suite without its times, and the operators of each backend.
   const auto judged = [&](const std::vector<std::string>& backends) {
     std::string run = "run --suite model:" + qdq.string() + " --out " + folder_.path().string();
     for (const std::string& backend : backends) run += " --backend " + backend;
-    EXPECT_EQ(run_program(QCONFORM_PROGRAM, run).exit_code, 0);
+    EXPECT_EQ(qconform(run).exit_code, 0);
     const auto report = nlohmann::json::parse(read_file(folder_.path() / "report.json", 1 << 24).value_or("{}"));
     std::map<std::string, nlohmann::json> operators;
     for (const auto& backend : report["backends"]) operators[backend["name"]] = backend["operators"];
@@ -141,8 +140,7 @@ TEST_F(Capture, SaysWhyTheRuntimeRefusesAModel) {
   net.node("QuantizeLinear", {"x", net.scale("is"), net.zero_point("iz")}, "q");
   net.graph().add_output()->set_name("q");
   ASSERT_TRUE(write_file(file_, net.model().SerializeAsString()));
-  const auto result =
-      run_program(QCONFORM_PROGRAM, "capture " + file_.string() + " -o " + (folder_.path() / "cases").string());
+  const auto result = qconform("capture " + file_.string() + " -o " + (folder_.path() / "cases").string());
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("net.onnx: ONNX Runtime "), HasSubstr("NoSuchOperator")));
 }

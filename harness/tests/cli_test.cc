@@ -14,7 +14,7 @@
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
 #include "harness/tests/linear_builder.h"
-#include "harness/tests/programs.h"
+#include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {

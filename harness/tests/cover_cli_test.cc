@@ -9,7 +9,7 @@
 
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/base/file.h"
-#include "harness/tests/programs.h"
+#include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {

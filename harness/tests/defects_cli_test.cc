@@ -39,7 +39,7 @@ class StatedDefects : public ::testing::Test {
 
   // Runs qconform with the defects.
   [[nodiscard]] ProgramResult with_mine(const std::string& arguments) const {
-    return run_program(QCONFORM_PROGRAM, arguments + " --defects " + mine_);
+    return qconform(arguments + " --defects " + mine_);
   }
   [[nodiscard]] std::string out() const { return " --out " + (folder_.path() / "out").string(); }
 
@@ -57,7 +57,7 @@ TEST_F(StatedDefects, AreListedBehindTheOthers) {
                                            "    shows on  a tie and a negative zero point [Q1]\n"),
                                  HasSubstr("our tracker, 12")));
   EXPECT_THAT(with_mine("list defects --json").output, HasSubstr("\"id\": \"up-below-zero\""));
-  EXPECT_THAT(run_program(QCONFORM_PROGRAM, "list defects").output, Not(HasSubstr("up-below-zero")));
+  EXPECT_THAT(qconform("list defects").output, Not(HasSubstr("up-below-zero")));
 }
 
 TEST_F(StatedDefects, AuditSaysWhetherASuiteKillsThem) {
@@ -82,7 +82,7 @@ TEST_F(StatedDefects, RunFindsThemAsABackendAndByTheirName) {
   EXPECT_EQ(explained.exit_code, 1);
   EXPECT_THAT(explained.output, AllOf(HasSubstr("\nexplained: up-below-zero\n"),
                                       HasSubstr("known from our tracker, 12"), Not(HasSubstr("behaves as"))));
-  const auto unnamed = run_program(QCONFORM_PROGRAM, "explain " + failing + " --backend defect:" + nameless_);
+  const auto unnamed = qconform("explain " + failing + " --backend defect:" + nameless_);
   EXPECT_THAT(unnamed.output, Not(HasSubstr("up-below-zero")));
 }
 
@@ -91,12 +91,12 @@ TEST_F(StatedDefects, FuzzNamesThemAndResumesWithThemAlone) {
   const auto found = with_mine(fuzz);
   EXPECT_EQ(found.exit_code, 1) << found.output;
   EXPECT_THAT(found.output, HasSubstr("up-below-zero"));
-  const auto resumed = run_program(QCONFORM_PROGRAM, "fuzz --resume --cases 1000 --no-shrink" + out());
+  const auto resumed = qconform("fuzz --resume --cases 1000 --no-shrink" + out());
   EXPECT_EQ(resumed.exit_code, 1) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("up-below-zero"));
   std::string other = kMine;
   ASSERT_TRUE(write_file(mine_, other.replace(other.find("half_up"), 7, "half_down")));
-  const auto refused = run_program(QCONFORM_PROGRAM, "fuzz --resume --cases 1000 --no-shrink" + out());
+  const auto refused = qconform("fuzz --resume --cases 1000 --no-shrink" + out());
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_THAT(refused.output, HasSubstr("--defects: "));
   const auto guided = with_mine("fuzz --engine libfuzzer --for 1s" + out() + "-guided");
@@ -113,11 +113,11 @@ TEST_F(StatedDefects, FuzzMergesShardsWithTheFileThatTheyName) {
   }
   const std::string merge = "report merge " + (folder_.path() / "out1").string() + " " +
                             (folder_.path() / "out2").string() + " -o " + (folder_.path() / "merged").string();
-  const auto merged = run_program(QCONFORM_PROGRAM, merge);
+  const auto merged = qconform(merge);
   EXPECT_EQ(merged.exit_code, 1) << merged.output;
   EXPECT_THAT(merged.output, HasSubstr("does not conform: defect:up-below-zero"));
   ASSERT_TRUE(write_file(mine_, "{}"));
-  const auto refused = run_program(QCONFORM_PROGRAM, merge);
+  const auto refused = qconform(merge);
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_THAT(refused.output, HasSubstr("--defects: " + mine_ + ": "));
 }

@@ -67,7 +67,7 @@ class Gate : public ::testing::Test {
         !write_file(file("new.json"), report::to_json(current))) {
       return {};
     }
-    return run_program(QCONFORM_PROGRAM, "gate --baseline " + file("old.json") + " " + file("new.json") + " " + more);
+    return qconform("gate --baseline " + file("old.json") + " " + file("new.json") + " " + more);
   }
   [[nodiscard]] std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
   // A file with a waiver for half-away, until the day.
@@ -246,7 +246,7 @@ TEST_F(Gate, RefusesReportsThatCannotBeCompared) {
   const auto result = run(good(), other);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("profile: conformance in the baseline, ort-f32 in the new report"));
-  EXPECT_EQ(run_program(QCONFORM_PROGRAM, "gate --baseline /nonexistent /nonexistent").exit_code, 2);
+  EXPECT_EQ(qconform("gate --baseline /nonexistent /nonexistent").exit_code, 2);
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ using ::testing::HasSubstr;
 
 class GraphCommands : public ::testing::Test {
  protected:
-  static ProgramResult qconform(const std::string& arguments) { return run_program(QCONFORM_PROGRAM, arguments); }
   std::string out(const char* name) const { return (folder_.path() / name).string(); }
 
   std::string graph_file() const {

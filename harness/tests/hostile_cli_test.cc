@@ -29,7 +29,7 @@ class HostileText : public ::testing::Test {
 
   // Runs a command and expects that what it prints is harmless.
   std::string run(const std::string& arguments, const std::string& environment = {}) {
-    const ProgramResult result = run_program(QCONFORM_PROGRAM, arguments, environment);
+    const ProgramResult result = qconform(arguments, environment);
     EXPECT_NE(result.exit_code, 2) << arguments << "\n" << shown_lines(result.output);
     expect_harmless(arguments, result.output);
     return result.output;
@@ -87,13 +87,13 @@ TEST_F(HostileText, IsShownByOtherCommands) {
 TEST(Colours, FollowTheEnvironment) {
   const std::string list = "list kernels";
   const auto has_colour = [&](const std::string& environment) {
-    return run_program(QCONFORM_PROGRAM, list, environment).output.find('\x1b') != std::string::npos;
+    return qconform(list, environment).output.find('\x1b') != std::string::npos;
   };
   EXPECT_FALSE(has_colour(""));  // no terminal
   EXPECT_FALSE(has_colour("CLICOLOR_FORCE=0"));
   EXPECT_TRUE(has_colour("CLICOLOR_FORCE=1"));
   EXPECT_FALSE(has_colour("CLICOLOR_FORCE=1 NO_COLOR=1"));
-  EXPECT_EQ(run_program(QCONFORM_PROGRAM, list, "COLUMNS=40").output, run_program(QCONFORM_PROGRAM, list).output);
+  EXPECT_EQ(qconform(list, "COLUMNS=40").output, qconform(list).output);
 }
 
 // Returns the text that a line shows at last: a progress line is rewritten.
@@ -117,11 +117,10 @@ std::size_t widest(const std::string& output) {
 TEST(Width, IsThatOfTheTerminal) {
   const TemporaryFolder folder;
   const std::string out = folder.path().string();
-  const ProgramResult run =
-      run_program(QCONFORM_PROGRAM,
-                  "run --suite random --cases 60 --no-explain --no-shrink --backend scalar --backend defect:half-away "
-                  "--backend defect:pad-raw-zero --out " +
-                      out);
+  const ProgramResult run = qconform(
+      "run --suite random --cases 60 --no-explain --no-shrink --backend scalar --backend defect:half-away "
+      "--backend defect:pad-raw-zero --out " +
+      out);
   ASSERT_EQ(run.exit_code, 1) << run.output;
   for (const int columns : {40, 80, 200}) {
     for (const std::string form : {"report summary ", "report summary --brief ", "report summary --verbose "}) {
@@ -159,11 +158,10 @@ TEST(Names, AreShortWhateverTheCommandIs) {
   const std::string file = std::string(150, 'x') + "\nFORGED `|.so";
   std::filesystem::create_symlink(QCONFORM_PLUGINS "/shouts.so", folder.path() / file);
   const std::string backend = " --backend " + shell_word("plugin:" + out + "/" + file);
-  const ProgramResult run =
-      run_program(QCONFORM_PROGRAM,
-                  "run --suite random --cases 150 --seed 3 --no-within --no-explain "
-                  "--no-shrink" +
-                      backend + backend + " --out " + out + "/run --markdown " + out + "/summary.md");
+  const ProgramResult run = qconform(
+      "run --suite random --cases 150 --seed 3 --no-within --no-explain "
+      "--no-shrink" +
+      backend + backend + " --out " + out + "/run --markdown " + out + "/summary.md");
   EXPECT_EQ(run.exit_code, 1) << run.output;
   EXPECT_THAT(run.output, HasSubstr("xxx...x"));
   EXPECT_THAT(run.output, HasSubstr("#2"));
@@ -181,7 +179,7 @@ TEST(Names, AreShortWhateverTheCommandIs) {
 }
 
 TEST(Errors, ShowWhatArgumentsHave) {
-  const ProgramResult result = run_program(QCONFORM_PROGRAM, "replay \"$(printf 'no\\033[2Jfile')\" --backend scalar");
+  const ProgramResult result = qconform("replay \"$(printf 'no\\033[2Jfile')\" --backend scalar");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("no\\x1b[2Jfile"));
   EXPECT_EQ(result.output, shown_lines(result.output));
@@ -197,11 +195,11 @@ TEST(Confined, ALibraryReadsFilesAndWritesNone) {
   const std::string environment = "QCONFORM_WRITES=" + written.string();
   const std::string run = "run --suite corpus --no-shrink --out " + (folder.path() / "out").string() +
                           " --backend plugin:" QCONFORM_PLUGINS "/misbehaves.so@way=open-writes-a-file";
-  const auto free = run_program(QCONFORM_PROGRAM, run, environment);
+  const auto free = qconform(run, environment);
   EXPECT_TRUE(fs::exists(written)) << free.output;
   fs::remove(written);
 
-  const auto confined = run_program(QCONFORM_PROGRAM, run + " --isolation confined", environment);
+  const auto confined = qconform(run + " --isolation confined", environment);
   if (confined.output.find("confined needs bubblewrap") != std::string::npos) {
     EXPECT_EQ(confined.exit_code, 2) << "never a silent fallback";
     GTEST_SKIP() << "bubblewrap is not here or makes no namespaces: scripts/install-packages confine";

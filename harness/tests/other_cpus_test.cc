@@ -19,10 +19,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-ProgramResult qconform(const std::string& arguments, const std::string& environment = {}) {
-  return run_program(QCONFORM_PROGRAM, arguments, environment);
-}
-
 bool has_emulator() {
   return std::system("command -v qemu-x86_64 >/dev/null 2>&1") == 0;
 }

@@ -1,4 +1,5 @@
-// Runs a built program and catches what it prints.
+// Runs programs of the build and catches what they print. The paths of qconform, and of the one with planted kernels,
+// are definitions of the test's target.
 #pragma once
 
 #include <string>
@@ -18,5 +19,15 @@ struct ProgramResult {
 /// Runs the program on a terminal of `columns` columns: lines end with "\r\n" there.
 [[nodiscard]] ProgramResult run_in_terminal(const std::string& program, const std::string& arguments, int columns,
                                             const std::string& environment = {});
+
+/// `qconform` with these arguments.
+inline ProgramResult qconform(const std::string& arguments, const std::string& environment = {}) {
+  return run_program(QCONFORM_PROGRAM, arguments, environment);
+}
+
+/// Runs qconform with planted_kernels.h in place of the real kernels.
+inline ProgramResult planted(const std::string& arguments) {
+  return run_program(QCONFORM_PLANTED_PROGRAM, arguments);
+}
 
 }  // namespace qconform::testing

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/file.h"
-#include "harness/tests/programs.h"
+#include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {

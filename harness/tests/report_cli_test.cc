@@ -10,7 +10,6 @@
 
 #include "harness/base/file.h"
 #include "harness/tests/program.h"
-#include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {
@@ -133,8 +132,7 @@ const std::string kPlugins = "plugin:" QCONFORM_PLUGINS "/";
 
 ProgramResult judged(const std::string& backend, const std::string& declined, const std::string& options = {}) {
   const TemporaryFolder folder;
-  return run_program(
-      QCONFORM_PROGRAM,
+  return qconform(
       "run --suite corpus --no-explain --out " + folder.path().string() + " --backend " + backend + " " + options,
       declined.empty() ? "" : "DECLINES=" + declined);
 }
@@ -194,10 +192,9 @@ TEST(Counting, CasesOutOfContractAreNotSentToWhatAssumesValidNodes) {
 
 TEST(Stopped, ABackendThatHangsTenTimesInARowGetsNoMoreCases) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_program(QCONFORM_PROGRAM,
-                                           "run --suite corpus --no-explain --no-shrink --timeout 0.1 --out " +
-                                               folder.path().string() + " --backend " + kPlugins + "fickle.so",
-                                           "FICKLE=hang");
+  const ProgramResult result = qconform("run --suite corpus --no-explain --no-shrink --timeout 0.1 --out " +
+                                            folder.path().string() + " --backend " + kPlugins + "fickle.so",
+                                        "FICKLE=hang");
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(
       result.output,
@@ -207,10 +204,10 @@ TEST(Stopped, ABackendThatHangsTenTimesInARowGetsNoMoreCases) {
 
 TEST(Stopped, EnoughFailuresEndTheRun) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_program(QCONFORM_PROGRAM,
-                                           "run --suite corpus --suite sweep --suite relations:random --no-explain "
-                                           "--fail-fast 3 --backend scalar --backend defect:half-away --out " +
-                                               folder.path().string());
+  const ProgramResult result = qconform(
+      "run --suite corpus --suite sweep --suite relations:random --no-explain "
+      "--fail-fast 3 --backend scalar --backend defect:half-away --out " +
+      folder.path().string());
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("stopped: enough cases have failed (--fail-fast)"), ContainsRegex("wrong +wrong 3\n"),
@@ -235,25 +232,25 @@ TEST(Waivers, ADraftCoversTheSameRunOnceItHasReasons) {
   const std::string file = (folder.path() / "waivers.json").string();
   const std::string run = "run --no-shrink --suite random --cases 300 --out " + folder.path().string() + " --backend ";
   const std::string draft = run + "defect:half-away --draft-waivers " + file;
-  const auto found = run_program(QCONFORM_PROGRAM, draft);
+  const auto found = qconform(draft);
   EXPECT_EQ(found.exit_code, 1) << found.output;
 
-  const auto unfinished = run_program(QCONFORM_PROGRAM, run + "defect:half-away --waivers " + file);
+  const auto unfinished = qconform(run + "defect:half-away --waivers " + file);
   EXPECT_EQ(unfinished.exit_code, 2);
   EXPECT_THAT(unfinished.output, AllOf(HasSubstr("--waivers"), HasSubstr("waivers[0].reason: must not be empty")));
 
   std::string text = *read_file(file, 1 << 20);
   replace_all(text, "\"\"", "\"known to us\"");
   ASSERT_TRUE(write_file(file, text));
-  const auto waived = run_program(QCONFORM_PROGRAM, run + "defect:half-away --waivers " + file);
+  const auto waived = qconform(run + "defect:half-away --waivers " + file);
   EXPECT_EQ(waived.exit_code, 0) << waived.output;
   EXPECT_THAT(waived.output, AllOf(HasSubstr(" waived)"), HasSubstr("known to us"), HasSubstr("0 findings beyond")));
 
   // Another backend, and another defect of it, are not covered.
-  EXPECT_EQ(run_program(QCONFORM_PROGRAM, run + "defect:half-up --waivers " + file).exit_code, 1);
+  EXPECT_EQ(qconform(run + "defect:half-up --waivers " + file).exit_code, 1);
   replace_all(text, "defect:half-away", "defect:half-up");
   ASSERT_TRUE(write_file(file, text));
-  EXPECT_EQ(run_program(QCONFORM_PROGRAM, run + "defect:half-up --waivers " + file).exit_code, 1);
+  EXPECT_EQ(qconform(run + "defect:half-up --waivers " + file).exit_code, 1);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "harness/model/operator.h"
 #include "harness/suites/drawn.h"
 #include "harness/suites/stored_cases.h"
-#include "harness/tests/planted_backend.h"
+#include "harness/tests/planted_kernels.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {

@@ -15,7 +15,7 @@
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
 #include "harness/tests/linear_builder.h"
-#include "harness/tests/planted_backend.h"
+#include "harness/tests/planted_kernels.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::shrink {
