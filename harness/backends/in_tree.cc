@@ -147,9 +147,9 @@ Preparation refusal_of(const Case& test_case, const Classification& classificati
   return outcome::Unsupported{"no model of " + operator_name(test_case)};
 }
 
-class DefectModel final : public Backend {
+class DefectBackend final : public Backend {
  public:
-  DefectModel(diagnose::Model model, std::string name)
+  DefectBackend(diagnose::DefectModel model, std::string name)
       : model_(std::move(model)), info_{std::move(name), kVersion, "defect"} {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
@@ -164,14 +164,14 @@ class DefectModel final : public Backend {
   }
 
  private:
-  diagnose::Model model_;
+  diagnose::DefectModel model_;
   BackendInfo info_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> defect_model(diagnose::Model model, std::string name) {
-  return std::make_unique<DefectModel>(std::move(model), std::move(name));
+std::unique_ptr<Backend> defect_model(diagnose::DefectModel model, std::string name) {
+  return std::make_unique<DefectBackend>(std::move(model), std::move(name));
 }
 
 }  // namespace qconform::backend

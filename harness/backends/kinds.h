@@ -26,7 +26,7 @@ namespace qconform::backend {
 /// Refuses what is out of contract, and odd scales for which any value would do (rule C21); operators in
 /// which the model's defects do not show are computed right. A case for which the model's geometry has no
 /// output is unsupported, and so are the operators of a family without stages (Family::diagnosis.run).
-[[nodiscard]] std::unique_ptr<Backend> defect_model(diagnose::Model model, std::string name);
+[[nodiscard]] std::unique_ptr<Backend> defect_model(diagnose::DefectModel model, std::string name);
 
 /// The name of interpreter() on the command line.
 inline constexpr std::string_view kInterpreter = "interpreter";

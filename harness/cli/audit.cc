@@ -57,7 +57,9 @@ Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy&
         .policy = policy,
         .progress = [&](std::uint64_t cases) { line.update("audit " + name, cases, size_of(sources), "cases"); },
         .until_killed = options.until_killed};
-    const auto backend_of = [](diagnose::Model model) { return backend::defect_model(std::move(model), "defect"); };
+    const auto backend_of = [](diagnose::DefectModel model) {
+      return backend::defect_model(std::move(model), "defect");
+    };
     QCONFORM_ASSIGN(auto audited, relations_base(name)
                                       ? diagnose::audit_relations(name, sources, audit_options, backend_of)
                                       : diagnose::audit(name, sources, audit_options));

@@ -301,7 +301,7 @@ TEST(Relations, EachIsBrokenBySomeDefectAndByNoneInTheReference) {
     std::cout << "\n";
   }
   for (const relations::Relation& relation : relations::relations()) {
-    if (relation.topic == relations::Topic::graphs) continue;  // harness/operators/graph/defects_test.cc
+    if (relation.topic == relations::RelationTopic::graphs) continue;  // harness/operators/graph/defects_test.cc
     // A backend that forgets its own answers breaks everything; that proves the one relation only.
     if (relation.id != "repeated") matrix[std::string(relation.id)].erase("stale");
     EXPECT_FALSE(matrix[std::string(relation.id)].empty()) << relation.id << " is broken by no defect";

@@ -81,7 +81,7 @@ class WaiverExplanation {
         modelled_(diagnose::ModelledCase::prepare(case_)),
         is_replaced_(!waiver.instead.empty()) {
     if (!modelled_) return;
-    for (const diagnose::Model& model : waiver.models) {
+    for (const diagnose::DefectModel& model : waiver.models) {
       if (auto answer = modelled_->run(model)) answers_.push_back(std::move(*answer));
     }
   }
@@ -119,7 +119,7 @@ bool lies_in(const std::vector<std::string>& region, const Case& test_case, cons
 }
 
 // The defects of a model as a finding's signature names them.
-std::string signature_of(const diagnose::Model& model) {
+std::string signature_of(const diagnose::DefectModel& model) {
   std::string ids;
   for (const diagnose::Defect* defect : model.defects()) ids += (ids.empty() ? "" : "+") + std::string(defect->id);
   return ids;
@@ -135,7 +135,7 @@ bool accounts_for(const Waiver& waiver, const Finding& finding) {
   };
   return std::all_of(waiver.region.begin(), waiver.region.end(), is_met) &&
          std::any_of(waiver.models.begin(), waiver.models.end(),
-                     [&](const diagnose::Model& model) { return signature_of(model) == finding.signature; });
+                     [&](const diagnose::DefectModel& model) { return signature_of(model) == finding.signature; });
 }
 
 bool is_of(const Waiver& waiver, const BackendInfo& backend) {

@@ -59,11 +59,11 @@ struct Waiver {
   VerdictKind verdict = VerdictKind::wrong;
   // The signature: either cases, or one or both of the others.
   std::vector<WaivedCase> cases;
-  std::vector<Replacement> instead;     ///< the case that the backend computes instead
-  std::vector<diagnose::Model> models;  ///< defects of the computation, each with each arithmetic
-  std::vector<std::string> region;      ///< features (harness/model/defects/diagnosed_case.h) that a case must have
-  std::optional<std::string> detail;    ///< the verdict's whole detail, where that tells defects apart
-  std::vector<std::string> cpus;        ///< cpu_level()s that it is for, and no others; empty: all
+  std::vector<Replacement> instead;           ///< the case that the backend computes instead
+  std::vector<diagnose::DefectModel> models;  ///< defects of the computation, each with each arithmetic
+  std::vector<std::string> region;    ///< features (harness/model/defects/diagnosed_case.h) that a case must have
+  std::optional<std::string> detail;  ///< the verdict's whole detail, where that tells defects apart
+  std::vector<std::string> cpus;      ///< cpu_level()s that it is for, and no others; empty: all
   std::string reason;
   std::string reference;               ///< place that describes the discrepancy
   std::optional<std::string> expires;  ///< "2027-01-31": the last day, UTC
@@ -115,13 +115,13 @@ class WaiverDraft {
   [[nodiscard]] std::string text() const;
 
  private:
-  struct Entry {
+  struct DraftedWaiver {
     BackendInfo backend;
     std::string op_type;
     VerdictKind verdict;
     std::vector<WaivedCase> cases;
   };
-  std::vector<Entry> entries_;
+  std::vector<DraftedWaiver> entries_;
 };
 
 /// The waivers that come with qconform, beside the corpus.

@@ -119,7 +119,7 @@ class WaiverReader : public JsonFields {
     return true;
   }
 
-  bool models(const Json& value, const std::string& where, std::vector<diagnose::Model>& out) {
+  bool models(const Json& value, const std::string& where, std::vector<diagnose::DefectModel>& out) {
     std::vector<std::string> ids;
     if (!names(value, where, ids)) return false;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -244,7 +244,7 @@ Result<Waivers> Waivers::load(const std::filesystem::path& file) {
 
 void WaiverDraft::add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
                       const Verdict& verdict) {
-  auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
+  auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const DraftedWaiver& e) {
     return e.backend.name == backend.name && e.op_type == test_case.subject() && e.verdict == verdict.kind;
   });
   if (entry == entries_.end()) {
@@ -258,7 +258,7 @@ void WaiverDraft::add(const BackendInfo& backend, const Case& test_case, const O
 
 std::string WaiverDraft::text() const {
   Json waivers = Json::array();
-  for (const Entry& entry : entries_) {
+  for (const DraftedWaiver& entry : entries_) {
     Json cases = Json::array();
     for (const WaivedCase& waived : entry.cases) cases.push_back(case_json(waived));
     waivers.push_back({{"id", fmt::format("{}-{}-{}", entry.backend.name, entry.op_type, name_of(entry.verdict))},

@@ -111,7 +111,7 @@ TEST(BrokenRules, EveryRuleIsBrokenAndEveryBreachIsNoticed) {
 
 // The vectors agree with the rules as they are; otherwise they would "notice" anything.
 TEST(BrokenRules, NothingIsNoticedWhereNothingIsBroken) {
-  const diagnose::Model reference;
+  const diagnose::DefectModel reference;
   for (const Vector& vector : corpus()) {
     EXPECT_FALSE(vector.expected.expectation_disputed) << vector.test_case.id;
     EXPECT_FALSE(vector.expected.recorded_output_disputed) << vector.test_case.id;

@@ -214,7 +214,7 @@ class RelationAuditor {
     audit_.suite = std::move(suite);
     audit_.mutants = all_mutants();
     for (const Mutant& mutant : audit_.mutants) {
-      Model model(arithmetic_of(options.policy.profile));
+      DefectModel model(arithmetic_of(options.policy.profile));
       static_cast<void>(model.add(*mutant.defect));
       backends_.push_back(backend_of(std::move(model)));
     }

@@ -50,7 +50,7 @@ struct Detection {
   QC_FIELD(std::uint64_t, at, {}, "at", .doc = "The case's number in the suite, from 1.", .minimum = 1);
   QC_FIELD(std::string, case_id, {}, "case");
   QC_FIELD(double, seconds, {}, "seconds", .doc = "Processor time of drawing, reference, mutant and judge until then.",
-           .form = qconform::Form::seconds);
+           .form = Form::seconds);
 };
 
 struct Mutant {
@@ -116,7 +116,7 @@ enum class MutantEffect : std::uint8_t { none, admissible, condemned };
 /// A mutant's model under each arithmetic that a case's profile may pin.
 struct MutantModel {
   explicit MutantModel(const Defect& defect);
-  std::vector<Model> models;  ///< by RoundingProfile
+  std::vector<DefectModel> models;  ///< by RoundingProfile
 };
 
 /// A case that mutants of its operator run on; it must outlive this.
@@ -143,7 +143,7 @@ class MutantTrial {
 [[nodiscard]] Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sources,
                                   const AuditOptions& options);
 
-using BackendOfModel = std::function<std::unique_ptr<Backend>(Model model)>;
+using BackendOfModel = std::function<std::unique_ptr<Backend>(DefectModel model)>;
 /// Audits relations in place of the judge: a case kills the mutants that break a relation on it, and these get no
 /// further case; mutants that the profile admits get none. A backend has no levels here.
 [[nodiscard]] Result<Audit> audit_relations(std::string suite, std::vector<std::unique_ptr<Suite>>& bases,

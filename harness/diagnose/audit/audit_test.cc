@@ -106,7 +106,7 @@ TEST(Audit, AdmittedMutantsFailNoCase) {
     if (modelled == nullptr || !expected.output) continue;
     for (const Defect& defect : defects()) {
       if (!defect.admitted.contains(modelled->op().name)) continue;
-      Model model;
+      DefectModel model;
       ASSERT_TRUE(model.add(defect));
       auto outputs = *modelled->outputs(model);
       differed += outputs.front() != *expected.output ? 1 : 0;

@@ -77,7 +77,7 @@ bool contains(const std::vector<std::string>& list, const std::string& wanted) {
 // The diagnosis learns a model where no known one explains the failures, and reports one finding like any other.
 TEST(CampaignDiagnosis, LearnsWhatNoModelExplains) {
   const auto parsed = Expression::parse(*find_slot("ConvInteger", "w_zero_point.index"), "channel / group_channels");
-  Model model;
+  DefectModel model;
   ASSERT_TRUE(model.add(model_of("ConvInteger", *parsed)).has_value());
   const Report report = run_random(backend::defect_model(std::move(model), "unknown"), 600, {"ConvInteger"});
   ASSERT_EQ(report.findings.size(), 1U);

@@ -22,7 +22,7 @@ std::string_view name_of_arithmetic(RoundingProfile profile) {
 
 std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy) {
   const RoundingProfile own = arithmetic_of(policy.profile);
-  std::vector<Arithmetic> all{{.name = std::string(name_of_arithmetic(own)), .models = {Model(own)}}};
+  std::vector<Arithmetic> all{{.name = std::string(name_of_arithmetic(own)), .models = {DefectModel(own)}}};
   if (const auto further = family_of("", op.name)->arithmetic.arithmetics) {
     for (Arithmetic& arithmetic : further(op, policy)) all.push_back(std::move(arithmetic));
   }
@@ -63,7 +63,7 @@ std::size_t CandidateTest::choices_for(const DefectSet& candidate) const {
     const auto stages = replaced_stages(*defect);
     replaced.insert(replaced.end(), stages.begin(), stages.end());
   }
-  const auto leaves_nothing = [&](const Model& model) {
+  const auto leaves_nothing = [&](const DefectModel& model) {
     const auto stages = model.original().replaced();
     return std::find_first_of(stages.begin(), stages.end(), replaced.begin(), replaced.end()) != stages.end();
   };

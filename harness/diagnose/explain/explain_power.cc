@@ -41,7 +41,7 @@ std::unique_ptr<Observation> failing_observation(const Plant& plant, const Trial
   return nullptr;
 }
 
-bool compute_the_same(const Model& a, const Model& b, const Operator& op, const TrialOptions& options) {
+bool compute_the_same(const DefectModel& a, const DefectModel& b, const Operator& op, const TrialOptions& options) {
   Probes probes(op, options.seed ^ kComparisonStream);
   for (std::uint64_t i = 0; i < options.comparisons; ++i) {
     const Case test_case = probes.next();
@@ -118,8 +118,8 @@ std::string Plant::name() const {
   return text;
 }
 
-Model Plant::model() const {
-  Model model;
+DefectModel Plant::model() const {
+  DefectModel model;
   for (const Defect* defect : defects) static_cast<void>(model.add(*defect));
   return model;
 }
@@ -128,7 +128,7 @@ Runner Plant::runner() const {
   return runner_of(model());
 }
 
-Runner runner_of(Model model) {
+Runner runner_of(DefectModel model) {
   return [model = std::move(model)](const Case& test_case) -> Outcome {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return outcome::Rejected{"out of contract"};
@@ -153,7 +153,7 @@ Plant random_plant(std::uint64_t seed, std::uint64_t index, std::size_t count) {
   const auto draw = [&] { return &defects()[rng.below(static_cast<std::uint32_t>(defects().size()))]; };
   for (;;) {
     Plant plant{&operators()[rng.below(static_cast<std::uint32_t>(operators().size()))], {}};
-    Model model;
+    DefectModel model;
     while (plant.defects.size() < count) plant.defects.push_back(draw());
     std::sort(plant.defects.begin(), plant.defects.end());
     const bool combine = std::all_of(plant.defects.begin(), plant.defects.end(), [&](const Defect* defect) {

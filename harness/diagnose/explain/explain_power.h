@@ -11,7 +11,7 @@
 namespace qconform::diagnose {
 
 /// A backend that computes as the model does, and refuses what is out of contract.
-[[nodiscard]] Runner runner_of(Model model);
+[[nodiscard]] Runner runner_of(DefectModel model);
 
 /// A backend with known defects, in one operator.
 struct Plant {
@@ -19,7 +19,7 @@ struct Plant {
   std::vector<const Defect*> defects;
 
   [[nodiscard]] std::string name() const;
-  [[nodiscard]] Model model() const;
+  [[nodiscard]] DefectModel model() const;
   [[nodiscard]] Runner runner() const;
 };
 

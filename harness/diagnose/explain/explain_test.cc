@@ -164,7 +164,7 @@ TEST(Explain, IsNotCertainOfAModelThatTheBackendDiffersFrom) {
 
 // An arithmetic that is itself wrong is told by its defect, not by one that shows nowhere beside it.
 TEST(Explain, NamesTheDefectOfAWrongArithmetic) {
-  const Runner run = runner_of(Model(RoundingProfile::onnx_reference));
+  const Runner run = runner_of(DefectModel(RoundingProfile::onnx_reference));
   const Case failing = QLinearConvBuilder()
                            .x(make::filled(ElementType::uint8, {1, 1, 1}, 1))
                            .w(make::filled(ElementType::int8, {1, 1, 1}, 1))

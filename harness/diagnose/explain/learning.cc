@@ -188,7 +188,7 @@ class ModelLearner {
   [[nodiscard]] auto contradiction(const Expression& expression, const Observations& observations) const {
     Stages stages = original();
     expression.slot().set(stages, expression);
-    const NodeModels model{Model(std::move(stages))};
+    const NodeModels model{DefectModel(std::move(stages))};
     return std::find_if(std::begin(observations), std::end(observations), [&](const Observation* observation) {
       return !test_.outcome_of(model, *observation).is_exact();
     });
@@ -311,7 +311,7 @@ class ModelLearner {
     AnswerDifferences answers;
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return answers;
-    const auto right = modelled->run(Model(original()));
+    const auto right = modelled->run(DefectModel(original()));
     std::optional<std::optional<Tensor>> first;
     for (const DefectCandidate& candidate : candidates_) {
       const auto answer = test_.model_of({{candidate.defect}, arithmetic_}).run(*modelled);

@@ -180,7 +180,7 @@ class PinnedArithmetic {
       if (&variant != &choice.variants.front()) name += (name.empty() ? "" : ", ") + variant.id;
     }
     const bool is_own = name.empty();
-    models_.emplace_back(pattern_of(pin), is_own ? own_.models.common : Model(std::move(stages)));
+    models_.emplace_back(pattern_of(pin), is_own ? own_.models.common : DefectModel(std::move(stages)));
     names_.push_back(is_own ? own_.name : name);
   }
 
@@ -205,7 +205,7 @@ class PinnedArithmetic {
 
   const Policy& policy_;
   Arithmetic own_;
-  std::vector<std::pair<KindPattern, Model>> models_;
+  std::vector<std::pair<KindPattern, DefectModel>> models_;
   std::vector<std::string> names_;
 };
 

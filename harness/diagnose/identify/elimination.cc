@@ -185,7 +185,7 @@ std::size_t Elimination::left() const {
                                                 [](const Hypothesis& h) { return h.candidate.survives(); }));
 }
 
-Answer Elimination::take(std::vector<Form> forms) {
+Answer Elimination::take(std::vector<ProbeForm> forms) {
   answer_.forms = std::move(forms);
   for (Hypothesis& h : hypotheses_) answer_.candidates.push_back(std::move(h.candidate));
   return std::move(answer_);

@@ -32,7 +32,7 @@ TextsByKey variants_for(const Identification& identification, std::string_view o
 std::vector<NodeKind> kinds_asked(const Identification& identification, std::string_view op_type) {
   std::vector<NodeKind> kinds;
   for (const Answer& answer : identification.answers) {
-    for (const Form& form : answer.forms) {
+    for (const ProbeForm& form : answer.forms) {
       const bool is_new =
           answer.op_type == op_type && std::find(kinds.begin(), kinds.end(), form.kind()) == kinds.end();
       if (is_new) kinds.push_back(form.kind());
@@ -115,7 +115,7 @@ bool has_input(std::string_view op_type, std::string_view name) {
   return std::any_of(inputs.begin(), inputs.end(), [&](const InputSignature& input) { return input.name == name; });
 }
 
-Json form_object(const Form& form) {
+Json form_object(const ProbeForm& form) {
   NodeKind types = form.kind();
   types.layout = {};
   Json object{{"types", text_of(types)}, {"opset_version", form.version}, {"rank", form.rank}};
@@ -132,7 +132,7 @@ Json answer_object(const Answer& answer) {
   Json choices = Json::array();
   for (const Choice* const choice : answer.choices) choices.push_back(choice->id);
   Json forms = Json::array();
-  for (const Form& form : answer.forms) forms.push_back(form_object(form));
+  for (const ProbeForm& form : answer.forms) forms.push_back(form_object(form));
   Json survivors = Json::array();
   Json eliminated = Json::array();
   // Without a form nothing was asked, and nothing is left over.

@@ -23,18 +23,18 @@ constexpr int kCasesOfAPlainKind = 18;
 
 struct Narrowing {
   const char* text;
-  void (*narrow)(Form& form);
+  void (*narrow)(ProbeForm& form);
 };
 
-void drop_zero_points(Form& form) {
+void drop_zero_points(ProbeForm& form) {
   form.x_zero_point = form.w_zero_point = form.y_zero_point = false;
 }
 
 constexpr Narrowing kNarrowings[] = {
-    {"where the zero point of w is 0", [](Form& form) { form.w_zero_point = false; }},
+    {"where the zero point of w is 0", [](ProbeForm& form) { form.w_zero_point = false; }},
     {"where all zero points are 0", drop_zero_points},
     {"where all zero points are 0 and there is no bias",
-     [](Form& form) {
+     [](ProbeForm& form) {
        drop_zero_points(form);
        form.bias = false;
      }},
@@ -54,21 +54,21 @@ struct AskedCase {
 // The forms of one experiment that a backend takes, and on top of which stages candidates compute them.
 struct Question {
   const Experiment& experiment;
-  std::vector<Form> forms;
+  std::vector<ProbeForm> forms;
   std::vector<Stages> bases;
   std::vector<std::size_t> base_of;  // by form
 };
 
-std::vector<NodeKind> kinds_of(const std::vector<Form>& forms) {
+std::vector<NodeKind> kinds_of(const std::vector<ProbeForm>& forms) {
   std::vector<NodeKind> kinds;
-  for (const Form& form : forms) {
+  for (const ProbeForm& form : forms) {
     if (std::find(kinds.begin(), kinds.end(), form.kind()) == kinds.end()) kinds.push_back(form.kind());
   }
   return kinds;
 }
 
-bool is_known(const std::vector<Form>& forms, const NodeKind& kind) {
-  return std::any_of(forms.begin(), forms.end(), [&](const Form& known) { return known.kind() == kind; });
+bool is_known(const std::vector<ProbeForm>& forms, const NodeKind& kind) {
+  return std::any_of(forms.begin(), forms.end(), [&](const ProbeForm& known) { return known.kind() == kind; });
 }
 
 // Another answer to the same question, for further kinds of nodes.
@@ -151,7 +151,7 @@ class Identifier {
     return outcome;
   }
 
-  [[nodiscard]] Case draw(const Experiment& experiment, const Form& form, const CandidatePairs& pairs) {
+  [[nodiscard]] Case draw(const Experiment& experiment, const ProbeForm& form, const CandidatePairs& pairs) {
     const std::uint64_t number = draws_;
     Rng rng = next_stream();
     Case test_case = experiment.draw(rng, form, pairs);
@@ -163,11 +163,11 @@ class Identifier {
   }
 
   // The first form of each list that the backend takes. What it once took of an operator is not searched again.
-  std::vector<Form> accepted_forms(const Experiment& experiment, std::string& reason) {
-    std::vector<Form> accepted;
-    const std::vector<Form>& before = accepted_[experiment.op_type];
-    for (const std::vector<Form>& chain : experiment.forms) {
-      for (const Form& form : chain) {
+  std::vector<ProbeForm> accepted_forms(const Experiment& experiment, std::string& reason) {
+    std::vector<ProbeForm> accepted;
+    const std::vector<ProbeForm>& before = accepted_[experiment.op_type];
+    for (const std::vector<ProbeForm>& chain : experiment.forms) {
+      for (const ProbeForm& form : chain) {
         const bool is_candidate = before.empty() || std::find(before.begin(), before.end(), form) != before.end() ||
                                   (experiment.asks_again && !is_known(before, form.kind()));
         if (!is_candidate || !takes(experiment, form, reason)) continue;
@@ -178,7 +178,7 @@ class Identifier {
     return accepted;
   }
 
-  bool takes(const Experiment& experiment, const Form& form, std::string& reason) {
+  bool takes(const Experiment& experiment, const ProbeForm& form, std::string& reason) {
     for (int i = 0; i < kDrawsForAForm; ++i) {
       const Outcome outcome = execute_on_backend(draw(experiment, form, NoPairs()));
       if (std::holds_alternative<outcome::Produced>(outcome)) return true;
@@ -189,7 +189,7 @@ class Identifier {
 
   void perform(const Experiment& experiment) {
     std::string reason;
-    std::vector<Form> forms = accepted_forms(experiment, reason);
+    std::vector<ProbeForm> forms = accepted_forms(experiment, reason);
     if (accepted_[experiment.op_type].empty()) accepted_[experiment.op_type] = forms;
     const Question question = question_of(experiment, std::move(forms));
     std::vector<AskedCase> asked;
@@ -210,9 +210,9 @@ class Identifier {
   std::vector<Answer> ask_by_kind(const Question& question, const std::vector<AskedCase>& asked) {
     std::vector<Answer> answers;
     for (const NodeKind& kind : kinds_of(question.forms)) {
-      std::vector<Form> alike;
+      std::vector<ProbeForm> alike;
       std::copy_if(question.forms.begin(), question.forms.end(), std::back_inserter(alike),
-                   [&](const Form& form) { return form.kind() == kind; });
+                   [&](const ProbeForm& form) { return form.kind() == kind; });
       std::vector<AskedCase> before;
       for (const AskedCase& one : asked) {
         const auto form = std::find(alike.begin(), alike.end(), question.forms[one.form]);
@@ -225,10 +225,10 @@ class Identifier {
   }
 
   // A backend may compute wrongly with a parameter, a defect beside its arithmetic, and rightly without.
-  std::optional<Answer> ask_narrowed(const Experiment& experiment, const std::vector<Form>& forms) {
+  std::optional<Answer> ask_narrowed(const Experiment& experiment, const std::vector<ProbeForm>& forms) {
     for (const Narrowing& narrowing : kNarrowings) {
-      std::vector<Form> narrowed;
-      for (Form form : forms) {
+      std::vector<ProbeForm> narrowed;
+      for (ProbeForm form : forms) {
         narrowing.narrow(form);
         std::string reason;
         const bool is_new = std::find(narrowed.begin(), narrowed.end(), form) == narrowed.end();
@@ -253,10 +253,10 @@ class Identifier {
     return found;
   }
 
-  [[nodiscard]] Question question_of(const Experiment& experiment, std::vector<Form> forms) const {
+  [[nodiscard]] Question question_of(const Experiment& experiment, std::vector<ProbeForm> forms) const {
     Question question{experiment, std::move(forms), {}, {}};
     std::vector<std::vector<const Candidate*>> known;
-    for (const Form& form : question.forms) {
+    for (const ProbeForm& form : question.forms) {
       auto found = found_before(experiment.op_type, form.kind());
       const auto same = std::find(known.begin(), known.end(), found);
       question.base_of.push_back(static_cast<std::size_t>(same - known.begin()));
@@ -295,9 +295,9 @@ class Identifier {
   void ask_every_kind(const Question& question, Elimination& elimination, std::vector<AskedCase>& asked) {
     elimination.watch_neighbours();
     for (std::size_t form = 0; form < question.forms.size(); ++form) {
-      const Form& f = question.forms[form];
+      const ProbeForm& f = question.forms[form];
       const auto forms_of_kind = std::count_if(question.forms.begin(), question.forms.end(),
-                                               [&](const Form& other) { return other.kind() == f.kind(); });
+                                               [&](const ProbeForm& other) { return other.kind() == f.kind(); });
       const int cases = f.bias || f.channel_scales ? kCasesOfAKind : kCasesOfAPlainKind;
       for (int i = 0; i < cases && elimination.left() > 0; i += static_cast<int>(forms_of_kind)) {
         static_cast<void>(
@@ -322,7 +322,7 @@ class Identifier {
   const Run& run_;
   const IdentifyOptions& options_;
   Identification result_;
-  std::map<std::string_view, std::vector<Form>> accepted_;  // by operator
+  std::map<std::string_view, std::vector<ProbeForm>> accepted_;  // by operator
   std::uint64_t draws_ = 0;
 };
 

@@ -46,7 +46,7 @@ struct Candidate {
 struct Answer {
   std::string_view op_type;
   std::vector<const Choice*> choices;
-  std::vector<Form> forms;        ///< forms that the backend takes; without any, nothing could be asked
+  std::vector<ProbeForm> forms;   ///< forms that the backend takes; without any, nothing could be asked
   std::vector<KindPattern> only;  ///< kinds of nodes that the answer holds for, where others have another; else empty
   std::string holds_for;          ///< `only` in words: "all but depthwise"
   std::string narrowed;           ///< parts left out of the forms for any candidate to fit; may be empty
@@ -153,7 +153,7 @@ class Elimination {
   [[nodiscard]] std::size_t left() const;
 
   /// The result; the experiment is of no use after it.
-  [[nodiscard]] Answer take(std::vector<Form> forms);
+  [[nodiscard]] Answer take(std::vector<ProbeForm> forms);
 
  private:
   [[nodiscard]] std::vector<bool> discriminating_elements() const;

@@ -137,7 +137,7 @@ TEST(Identify, FindsAFormThatABackendTakes) {
   const Identification found = identify(choosy, {});
   const Answer& answer = answer_of(found, "QLinearConv", "product");
   ASSERT_FALSE(answer.forms.empty());
-  for (const Form& form : answer.forms) {
+  for (const ProbeForm& form : answer.forms) {
     EXPECT_EQ(form.rank, 3);
     EXPECT_FALSE(form.bias);
     EXPECT_EQ(form.w, ElementType::int8);

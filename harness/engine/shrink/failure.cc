@@ -117,12 +117,12 @@ void add_values(const Case& test_case, const Role& role, Measure& result) {
     const std::uint64_t cost = complexity(tensor.type, bits_at(tensor, i), neutral_value(test_case, role, i));
     if (cost == 0) continue;
     switch (role.part) {
-      case Part::scale: add(result.scales, cost); break;
-      case Part::zero_point:
+      case InputPart::scale: add(result.scales, cost); break;
+      case InputPart::zero_point:
         ++result.zero_points;
         add(result.magnitude, cost);
         break;
-      case Part::data:
+      case InputPart::data:
         ++result.contributing;
         add(result.magnitude, cost);
         break;

@@ -20,17 +20,17 @@ namespace qconform::shrink {
 namespace {
 
 constexpr std::array kOfAnyCase{
-    Reduction{Stage::indices, "no attributes", drop_attributes},
-    Reduction{Stage::indices, "fewer indices", cut_extents},
-    Reduction{Stage::indices, "smaller inputs", cut_single_axes},
-    Reduction{Stage::dimensions, "fewer dimensions", drop_dimensions},
-    Reduction{Stage::dimensions, "no optional inputs", drop_inputs},
-    Reduction{Stage::dimensions, "scalar parameters", scalar_parameters},
-    Reduction{Stage::attributes, "smaller attributes", smaller_integers},
-    Reduction{Stage::values, "zero points to 0", zero_zero_points},
-    Reduction{Stage::values, "values to zero", zero_values},
-    Reduction{Stage::values, "plain scales", plain_scales},
-    Reduction{Stage::values, "smaller values", small_values},
+    Reduction{ReductionStage::indices, "no attributes", drop_attributes},
+    Reduction{ReductionStage::indices, "fewer indices", cut_extents},
+    Reduction{ReductionStage::indices, "smaller inputs", cut_single_axes},
+    Reduction{ReductionStage::dimensions, "fewer dimensions", drop_dimensions},
+    Reduction{ReductionStage::dimensions, "no optional inputs", drop_inputs},
+    Reduction{ReductionStage::dimensions, "scalar parameters", scalar_parameters},
+    Reduction{ReductionStage::attributes, "smaller attributes", smaller_integers},
+    Reduction{ReductionStage::values, "zero points to 0", zero_zero_points},
+    Reduction{ReductionStage::values, "values to zero", zero_values},
+    Reduction{ReductionStage::values, "plain scales", plain_scales},
+    Reduction{ReductionStage::values, "smaller values", small_values},
 };
 
 constexpr int kFirstTries = 3;
@@ -357,7 +357,7 @@ Result shrink(const Case& failing, const Runner& runner, const Policy& policy, c
 std::string failing_part(const Case& failing, const Runner& run, const Policy& policy) {
   constexpr std::uint64_t kRuns = 200;
   constexpr double kSeconds = 1;
-  const Limits limits{.runs = kRuns, .seconds = kSeconds, .clock = {}, .last_stage = Stage::element};
+  const Limits limits{.runs = kRuns, .seconds = kSeconds, .clock = {}, .last_stage = ReductionStage::element};
   const Result part = shrink(failing, run, policy, limits);
   if (part.ending == Ending::does_not_fail) return {};
   std::string text = part.smallest.op_types();

@@ -95,7 +95,7 @@ struct Limits {
   double seconds = 4;         ///< wall-clock time; a run that has begun is not cut short
   /// Seconds since any fixed moment; the steady clock where empty.
   std::function<double()> clock;
-  Stage last_stage = Stage::values;  ///< reductions behind it are not tried
+  ReductionStage last_stage = ReductionStage::values;  ///< reductions behind it are not tried
 };
 
 enum class Ending : std::uint8_t {

@@ -90,10 +90,10 @@ std::vector<Case> neighbours_of(const Case& test_case, const std::vector<std::in
       const auto set = [&](std::uint64_t bits) {
         changed([&](Case& c) { set_bits_at(*c.inputs[role.position], i, bits); });
       };
-      if (role.part == Part::scale) set(one_bits(tensor.type));
-      if (role.part == Part::scale || !is_integer(tensor.type)) continue;
+      if (role.part == InputPart::scale) set(one_bits(tensor.type));
+      if (role.part == InputPart::scale || !is_integer(tensor.type)) continue;
       const std::int64_t value = integer_at(tensor, i);
-      const std::int64_t neutral = role.part == Part::zero_point ? 0 : neutral_value(test_case, role, i);
+      const std::int64_t neutral = role.part == InputPart::zero_point ? 0 : neutral_value(test_case, role, i);
       set(integer_bits(tensor.type, neutral));
       set(integer_bits(tensor.type, value + (value > neutral ? -1 : 1)));
     }

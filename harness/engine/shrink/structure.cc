@@ -223,7 +223,7 @@ class ContributingValues {
  public:
   ContributingValues(const Case& test_case, std::size_t position) : case_(test_case) {
     for (const Role& role : roles_of(test_case)) {
-      if (role.position == position && role.part == Part::data) role_ = role;
+      if (role.position == position && role.part == InputPart::data) role_ = role;
     }
     if (!role_ || !is_number(tensor().type)) return;
     const std::int64_t elements = tensor().elements();

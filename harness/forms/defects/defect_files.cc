@@ -228,8 +228,8 @@ bool names_a_file(std::string_view id) {
   return id.ends_with(".json") || id.find('/') != std::string_view::npos;
 }
 
-Result<Model> model_named(std::string_view ids, reference::RoundingProfile profile, const std::string& field) {
-  Model model(profile);
+Result<DefectModel> model_named(std::string_view ids, reference::RoundingProfile profile, const std::string& field) {
+  DefectModel model(profile);
   for (std::size_t begin = 0; begin <= ids.size();) {
     const std::size_t end = std::min(ids.find('+', begin), ids.size());
     const std::string_view id = ids.substr(begin, end - begin);

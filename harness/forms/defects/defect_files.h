@@ -72,8 +72,8 @@ struct DefectsFile {
 
 /// "ID" or "ID+ID...", where a learnt model's file may stand for an ID. Errors name the unknown id with the nearest
 /// ones, what is wrong in a file, or the stage that two defects replace. `field` is what messages call the argument.
-[[nodiscard]] Result<Model> model_named(std::string_view ids, reference::RoundingProfile profile,
-                                        const std::string& field);
+[[nodiscard]] Result<DefectModel> model_named(std::string_view ids, reference::RoundingProfile profile,
+                                              const std::string& field);
 
 // A learnt model as a file: what `qconform explain --save-model FILE` writes and `defect:FILE` reads.
 

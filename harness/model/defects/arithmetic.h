@@ -58,9 +58,9 @@ using KindPattern = TextsByKey;
 
 /// A model for every kind of node.
 struct NodeModels {
-  Model common;
+  DefectModel common;
   /// Models of some kinds, in place of `common`: the first whose pattern matches counts.
-  std::vector<std::pair<KindPattern, Model>> of_kinds = {};
+  std::vector<std::pair<KindPattern, DefectModel>> of_kinds = {};
 
   [[nodiscard]] std::optional<Tensor> run(const ModelledCase& modelled) const;
 };
@@ -125,7 +125,7 @@ struct Choice {
 // Cases on which variants disagree, in a form that a backend takes.
 
 /// The types, parameters, rank and layout that a probe may use; backends decline others.
-struct Form {
+struct ProbeForm {
   std::string_view op_type;
   std::int64_t version = 10;
   ElementType x = ElementType::uint8;
@@ -139,7 +139,7 @@ struct Form {
   bool y_zero_point = false;
   std::string_view layout = {};  ///< one of Family::arithmetic.layouts; empty where there are none
 
-  bool operator==(const Form&) const = default;
+  bool operator==(const ProbeForm&) const = default;
   [[nodiscard]] NodeKind kind() const { return {x, w, y, layout}; }
 };
 
@@ -159,14 +159,14 @@ class NoPairs final : public CandidatePairs {
 };
 
 /// A case of one question, as far as possible with elements on which two candidates disagree.
-using Draw = Case (*)(Rng& rng, const Form& form, const CandidatePairs& pairs);
+using Draw = Case (*)(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs);
 
 /// One choice, or two that only show together, and the cases that tell their variants apart.
 struct Experiment {
   std::string_view op_type;
   std::vector<std::string> choices;
   /// Forms by their types, and for each the liberal ones first.
-  std::vector<std::vector<Form>> forms;
+  std::vector<std::vector<ProbeForm>> forms;
   Draw draw;
   /// Types that the backend declined in the experiments before are tried again: this one's forms may suit it.
   bool asks_again = false;

@@ -74,7 +74,7 @@ void expect_the_same(const Answer& answer, const std::vector<const Variant*>& tr
                      const std::vector<const Variant*>& other, const std::string& what) {
   const Experiment& experiment = experiment_of(answer);
   for (std::uint64_t i = 0; i < 40; ++i) {
-    const Form& form = answer.forms[i % answer.forms.size()];
+    const ProbeForm& form = answer.forms[i % answer.forms.size()];
     Rng rng(97, i);
     const Case of_form = experiment.draw(rng, form, NoPairs());
     const auto node = ModelledCase::prepare(of_form);

@@ -217,7 +217,7 @@ std::vector<Defect> all_defects() {
     const auto of_family = family->diagnosis.defects();
     lists.insert(lists.end(), of_family.begin(), of_family.end());
   }
-  lists.push_back({Topic::output, common});
+  lists.push_back({DefectTopic::output, common});
   std::stable_sort(lists.begin(), lists.end(),
                    [](const DefectList& a, const DefectList& b) { return a.topic < b.topic; });
   std::vector<Defect> all;
@@ -299,13 +299,13 @@ std::vector<std::string_view> stages_of(const Defect& defect) {
   return names;
 }
 
-Model::Model(reference::RoundingProfile profile) {
+DefectModel::DefectModel(reference::RoundingProfile profile) {
   for (const Family* family : families()) {
     if (family->diagnosis.use_profile != nullptr) family->diagnosis.use_profile(profile, original_);
   }
 }
 
-Result<void> Model::add(const Defect& defect) {
+Result<void> DefectModel::add(const Defect& defect) {
   const std::vector<const StageInfo*> added = replaced_stages(defect);
   for (const Defect* present : defects_) {
     for (const StageInfo* stage : replaced_stages(*present)) {
@@ -318,7 +318,7 @@ Result<void> Model::add(const Defect& defect) {
   return {};
 }
 
-Stages Model::stages(std::string_view op_type) const {
+Stages DefectModel::stages(std::string_view op_type) const {
   Stages stages = original_;
   for (const Defect* defect : defects_) {
     if (defect->operators.contains(op_type)) defect->apply(stages);
@@ -326,8 +326,8 @@ Stages Model::stages(std::string_view op_type) const {
   return stages;
 }
 
-Result<Model> pair_of(const Defect& a, const Defect& b) {
-  Model model;
+Result<DefectModel> pair_of(const Defect& a, const Defect& b) {
+  DefectModel model;
   for (const Defect* defect : {&a, &b}) QCONFORM_TRY(model.add(*defect));
   return model;
 }

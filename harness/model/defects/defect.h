@@ -232,12 +232,12 @@ struct Defect {
 };
 
 /// Sorts defects by their subject, in the order of lists and reports.
-enum class Topic : std::uint8_t { geometry, sum, output, elements, graphs };
+enum class DefectTopic : std::uint8_t { geometry, sum, output, elements, graphs };
 
 /// Some of the defects of a family. An entry with the id of an earlier one, in another family, adds its operators to
 /// that defect, and what it replaces there; it has no texts of its own.
 struct DefectList {
-  Topic topic;
+  DefectTopic topic;
   std::span<const Defect> defects;
 };
 
@@ -258,12 +258,12 @@ inline constexpr std::size_t kMostAddedDefects = 1000;
 [[nodiscard]] std::vector<std::string_view> stages_of(const Defect& defect);
 
 /// The reference with no, one or several defects.
-class Model {
+class DefectModel {
  public:
   /// The reference itself, under the arithmetic of `profile`.
-  explicit Model(reference::RoundingProfile profile = reference::RoundingProfile::correctly_rounded);
+  explicit DefectModel(reference::RoundingProfile profile = reference::RoundingProfile::correctly_rounded);
   /// The reference but for these stages, which are no defects.
-  explicit Model(Stages original) : original_(std::move(original)) {}
+  explicit DefectModel(Stages original) : original_(std::move(original)) {}
 
   /// Adds a defect. An error, and no change, when one that is present replaces the same stage.
   [[nodiscard]] Result<void> add(const Defect& defect);
@@ -279,8 +279,8 @@ class Model {
   std::vector<const Defect*> defects_;
 };
 
-/// A model with both defects. Fails as Model::add where they replace the same stage.
-[[nodiscard]] Result<Model> pair_of(const Defect& a, const Defect& b);
+/// A model with both defects. Fails as DefectModel::add where they replace the same stage.
+[[nodiscard]] Result<DefectModel> pair_of(const Defect& a, const Defect& b);
 
 // Replacements that defects of several families have in common.
 

@@ -69,18 +69,18 @@ TEST(Defects, BreakRulesThatTheDocumentStates) {
 
 TEST(Defects, CombineWhereTheyReplaceDifferentStages) {
   EXPECT_THAT(stages_of(*find_defect("clamp-before-zp")), ElementsAre("zero_point", "clamp"));
-  const Result<Model> pair = pair_of(*find_defect("pad-raw-zero"), *find_defect("half-away"));
+  const Result<DefectModel> pair = pair_of(*find_defect("pad-raw-zero"), *find_defect("half-away"));
   ASSERT_TRUE(pair);
   EXPECT_THAT(pair->defects(), ElementsAre(find_defect("pad-raw-zero"), find_defect("half-away")));
   EXPECT_THAT(names_of(pair->stages("QLinearConv")), ElementsAre("pad", "round"));
-  const Result<Model> clash = pair_of(*find_defect("half-up"), *find_defect("half-away"));
+  const Result<DefectModel> clash = pair_of(*find_defect("half-up"), *find_defect("half-away"));
   ASSERT_FALSE(clash);
   EXPECT_THAT(clash.error().text(), HasSubstr("both replace the stage round"));
   EXPECT_FALSE(pair_of(*find_defect("k-tail"), *find_defect("k-tail")));
 }
 
 TEST(Defects, StayOutOfOtherOperators) {
-  Model model;
+  DefectModel model;
   ASSERT_TRUE(model.add(*find_defect("acc-narrow-i8")));
   EXPECT_THAT(names_of(model.stages("QLinearConv")), IsEmpty());
   EXPECT_THAT(names_of(model.stages("ConvInteger")), ElementsAre("keep"));
@@ -147,7 +147,7 @@ void expect_reference(const Case& test_case) {
   const auto modelled = ModelledCase::prepare(test_case);
   if (modelled == nullptr) return;
   for (const RoundingProfile profile : reference::kAllRoundingProfiles) {
-    const std::optional<Tensor> output = modelled->run(Model(profile));
+    const std::optional<Tensor> output = modelled->run(DefectModel(profile));
     ASSERT_TRUE(output.has_value());
     ASSERT_EQ(*output, modelled->lowered().evaluate(profile)) << test_case.provenance.source << " " << test_case.id;
     if (modelled->op().name != "QLinearConv") return;
@@ -171,7 +171,7 @@ TEST(Pipeline, TakesEveryExpression) {
   for (const reference::FloatExpression& expression : reference::float_expressions()) {
     Stages stages;
     use_expression(stages, expression);
-    const Model model(stages);
+    const DefectModel model(stages);
     EXPECT_EQ(model.stages("QLinearConv").get(stage::product).expression, &expression);
   }
 }

@@ -50,12 +50,12 @@ std::unique_ptr<ModelledCase> ModelledCase::prepare(const Case& test_case, const
   return std::unique_ptr<ModelledCase>(new ModelledCase(test_case, *classification.lowered, nullptr));
 }
 
-std::optional<Tensor> ModelledCase::run(const Model& model) const {
+std::optional<Tensor> ModelledCase::run(const DefectModel& model) const {
   return run(model.stages(op_->name));
 }
 
 // Families speak of the first output: each takes its turn as that.
-std::optional<std::vector<Tensor>> ModelledCase::outputs(const Model& model) const {
+std::optional<std::vector<Tensor>> ModelledCase::outputs(const DefectModel& model) const {
   std::optional<Tensor> first = run(model);
   if (!first) return std::nullopt;
   std::vector<Tensor> all{std::move(*first)};
@@ -98,11 +98,11 @@ std::unique_ptr<Observation> Observation::of(Case test_case, const Runner& run, 
 }
 
 std::unique_ptr<Observation> Observation::of(Case test_case, const Outcome& outcome, const Policy& policy) {
-  auto owned = std::make_unique<Owned>();
+  auto owned = std::make_unique<OwnedCase>();
   owned->test_case = std::move(test_case);
   owned->expected = expect(owned->test_case, policy);
   assess(owned->test_case, owned->expected);
-  const Owned& held = *owned;
+  const OwnedCase& held = *owned;
   std::unique_ptr<Observation> result(new Observation(held.test_case, held.expected, std::move(owned)));
   return result->take(outcome) ? std::move(result) : nullptr;
 }
@@ -277,7 +277,7 @@ std::vector<std::uint64_t> output_regions_of(const Observation& observation) {
 namespace {
 
 // A corner case, or corner cases in whichever direction.
-struct Reach {
+struct CornerCaseReach {
   std::string text;
   SmallSet<CornerCase> corner_cases;
 };
@@ -291,9 +291,9 @@ bool is_explained(const CornerCaseInfo& info) {
   });
 }
 
-const std::vector<Reach>& reaches() {
-  static const std::vector<Reach> all = [] {
-    std::vector<Reach> list{
+const std::vector<CornerCaseReach>& reaches() {
+  static const std::vector<CornerCaseReach> all = [] {
+    std::vector<CornerCaseReach> list{
         {"reaches exact ties", {CornerCase::tie_positive, CornerCase::tie_negative}},
         {"reaches values an ulp from a tie", {CornerCase::near_tie_above, CornerCase::near_tie_below}},
         {"reaches an end of the output's range", {CornerCase::clamp_low, CornerCase::clamp_high}},
@@ -314,14 +314,14 @@ const FeatureList& list_of(const Family& family) {
 
 }  // namespace
 
-std::span<const Feature> case_features() {
-  static const std::vector<Feature> all = [] {
-    std::vector<Feature> list;
+std::span<const CaseFeature> case_features() {
+  static const std::vector<CaseFeature> all = [] {
+    std::vector<CaseFeature> list;
     for (const Family* family : families()) {
-      const std::vector<Feature>& own = list_of(*family).features;
+      const std::vector<CaseFeature>& own = list_of(*family).features;
       list.insert(list.end(), own.begin(), own.end());
     }
-    for (const Reach& reach : reaches()) list.push_back({reach.text});
+    for (const CornerCaseReach& reach : reaches()) list.push_back({reach.text});
     return list;
   }();
   return all;
@@ -339,7 +339,7 @@ FeatureSet features_of(const Case& test_case, const Expected& expected) {
     }
     at += list.features.size();
   }
-  for (const Reach& reach : reaches()) {
+  for (const CornerCaseReach& reach : reaches()) {
     result[at++] = std::any_of(reach.corner_cases.begin(), reach.corner_cases.end(),
                                [&](CornerCase corner_case) { return expected.corner_cases[corner_case] > 0; });
   }

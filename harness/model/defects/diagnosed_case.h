@@ -48,10 +48,10 @@ class ModelledCase {
 
   /// Computes the case's output, or the first of several, by the model. Its shape may differ from the right one.
   /// Nothing when the model's geometry has no output, because its window does not fit.
-  [[nodiscard]] std::optional<Tensor> run(const Model& model) const;
+  [[nodiscard]] std::optional<Tensor> run(const DefectModel& model) const;
   [[nodiscard]] std::optional<Tensor> run(const Stages& stages) const;
   /// Computes all outputs of the case by the model.
-  [[nodiscard]] std::optional<std::vector<Tensor>> outputs(const Model& model) const;
+  [[nodiscard]] std::optional<std::vector<Tensor>> outputs(const DefectModel& model) const;
   /// Runs the model of this one defect.
   [[nodiscard]] std::optional<Tensor> run(const Defect& defect) const;
 
@@ -113,17 +113,17 @@ class Observation {
 
  private:
   /// A case and what is expected of it, where nobody else holds them.
-  struct Owned {
+  struct OwnedCase {
     Case test_case;
     Expected expected;
   };
 
-  Observation(const Case& test_case, const Expected& expected, std::unique_ptr<Owned> owned)
+  Observation(const Case& test_case, const Expected& expected, std::unique_ptr<OwnedCase> owned)
       : owned_(std::move(owned)), case_(test_case), expected_(expected) {}
   /// False where nothing can be learnt.
   [[nodiscard]] bool take(const Outcome& outcome);
 
-  std::unique_ptr<Owned> owned_;
+  std::unique_ptr<OwnedCase> owned_;
   const Case& case_;
   const Expected& expected_;
   std::unique_ptr<ModelledCase> modelled_;
@@ -189,13 +189,13 @@ inline constexpr std::size_t kMostFeatures = 256;
 
 using FeatureSet = std::bitset<kMostFeatures>;
 
-struct Feature {
+struct CaseFeature {
   std::string text;  ///< "C % 16 != 0", "x int8", "reaches exact ties"
 };
 
 /// The features that a family knows of its cases (Family::diagnosis.case_features).
 struct FeatureList {
-  std::vector<Feature> features;  ///< the plainest come first
+  std::vector<CaseFeature> features;  ///< the plainest come first
   /// Says for each feature whether it holds for a case in contract.
   std::function<std::vector<bool>(const Case& test_case, const Expected& expected)> hold;
 };
@@ -255,7 +255,7 @@ template <typename T>
 }
 
 /// The features of all families, and the corner cases: bit i of a FeatureSet stands for the feature at i.
-[[nodiscard]] std::span<const Feature> case_features();
+[[nodiscard]] std::span<const CaseFeature> case_features();
 
 /// The features that hold for a case in contract. Corner cases count where assess() has been asked.
 [[nodiscard]] FeatureSet features_of(const Case& test_case, const Expected& expected);

@@ -303,7 +303,7 @@ FeatureSet needed_by(const Defect& defect) {
   FeatureSet needed;
   const auto known = case_features();
   for (const std::string_view text : defect.needs) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const Feature& f) { return f.text == text; });
+    const auto found = std::find_if(known.begin(), known.end(), [&](const CaseFeature& f) { return f.text == text; });
     EXPECT_NE(found, known.end()) << defect.id << " needs \"" << text << "\", which is no feature";
     if (found != known.end()) needed.set(static_cast<std::size_t>(found - known.begin()));
   }

@@ -140,9 +140,9 @@ const std::vector<std::int64_t>* integers_of(const Case& test_case, std::string_
 
 namespace {
 
-Part part_of(std::string_view name) {
-  if (name.ends_with("_scale")) return Part::scale;
-  return name.ends_with("_zero_point") ? Part::zero_point : Part::data;
+InputPart part_of(std::string_view name) {
+  if (name.ends_with("_scale")) return InputPart::scale;
+  return name.ends_with("_zero_point") ? InputPart::zero_point : InputPart::data;
 }
 
 // Finds the tensor of that name.
@@ -164,13 +164,13 @@ const Tensor* zero_point_of(const Case& test_case, std::span<const std::string> 
 // Finds what the operators that read a tensor take it for; data where none of them has a signature.
 Role role_at(const Case& test_case, std::size_t position, std::span<const std::string> names,
              std::span<const Node> nodes) {
-  Role role{position, Part::data, nullptr};
+  Role role{position, InputPart::data, nullptr};
   for (const Node& node : nodes) {
     const Operator* known = find_operator(node.domain, node.op_type);
     for (std::size_t i = 0; known != nullptr && i < std::min(known->inputs.size(), node.inputs.size()); ++i) {
       if (node.inputs[i] != names[position]) continue;
       const std::string_view name = known->inputs[i].name;
-      if (part_of(name) != Part::data) role.part = part_of(name);
+      if (part_of(name) != InputPart::data) role.part = part_of(name);
       const Tensor* zero_point = zero_point_of(test_case, names, node, known->inputs, name);
       if (zero_point != nullptr && zero_point->type == test_case.inputs[position]->type) role.zero_point = zero_point;
     }
@@ -258,7 +258,7 @@ std::vector<Extent> single_axes_of(const Case& test_case) {
 
 namespace {
 
-std::vector<Role> roles_with(const Case& test_case, Part part) {
+std::vector<Role> roles_with(const Case& test_case, InputPart part) {
   std::vector<Role> roles = roles_of(test_case);
   std::erase_if(roles, [part](const Role& role) { return role.part != part; });
   return roles;
@@ -362,7 +362,7 @@ void offer_gathered_scales(Subject& subject) {
 Case with_scalar_parameters(const Subject& subject) {
   Case result = subject.current();
   for (const Role& role : roles_of(subject.current())) {
-    if (role.part != Part::scale && role.part != Part::zero_point) continue;
+    if (role.part != InputPart::scale && role.part != InputPart::zero_point) continue;
     const Tensor& parameter = *subject.current().input(role.position);
     if (parameter.shape.empty() || parameter.elements() == 0) continue;
     result.inputs[role.position] = element_as_scalar(parameter, parameter_of_wrong_element(subject, parameter));
@@ -378,7 +378,7 @@ void scalar_parameters(Subject& subject) {
   Case all = with_scalar_parameters(subject);
   if (!(all == current)) subject.offer(std::move(all));
   for (const Role& role : roles_of(subject.current())) {
-    if (role.part != Part::scale && role.part != Part::zero_point) continue;
+    if (role.part != InputPart::scale && role.part != InputPart::zero_point) continue;
     const Tensor& parameter = *subject.current().input(role.position);
     if (parameter.shape.empty() || parameter.elements() == 0) continue;
     Case candidate = subject.current();
@@ -389,7 +389,7 @@ void scalar_parameters(Subject& subject) {
 
 void zero_zero_points(Subject& subject) {
   for (std::size_t position = 0; position < subject.current().inputs.size(); ++position) {
-    const auto roles = roles_with(subject.current(), Part::zero_point);
+    const auto roles = roles_with(subject.current(), InputPart::zero_point);
     const auto role = std::find_if(roles.begin(), roles.end(), [&](const Role& r) { return r.position == position; });
     if (role == roles.end() || !is_integer(subject.current().input(position)->type)) continue;
     Case zeros = subject.current();
@@ -406,7 +406,7 @@ void zero_zero_points(Subject& subject) {
 
 void plain_scales(Subject& subject) {
   Case ones = subject.current();
-  for (const Role& role : roles_with(subject.current(), Part::scale)) {
+  for (const Role& role : roles_with(subject.current(), InputPart::scale)) {
     Tensor& scale = *ones.inputs[role.position];
     if (!is_number(scale.type)) continue;
     for (std::int64_t i = 0; i < scale.elements(); ++i) set_bits_at(scale, i, one_bits(scale.type));
@@ -414,7 +414,7 @@ void plain_scales(Subject& subject) {
   if (!(ones == subject.current()) && subject.offer(std::move(ones))) return;
   offer_gathered_scales(subject);
   std::vector<std::size_t> scale_positions;
-  for (const Role& role : roles_with(subject.current(), Part::scale)) scale_positions.push_back(role.position);
+  for (const Role& role : roles_with(subject.current(), InputPart::scale)) scale_positions.push_back(role.position);
   for (const std::size_t position : scale_positions) {
     if (!is_number(subject.current().input(position)->type)) continue;
     for (std::int64_t i = 0; i < subject.current().input(position)->elements() && !subject.exhausted(); ++i) {

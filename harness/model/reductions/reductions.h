@@ -44,11 +44,11 @@ namespace qconform::shrink {
 
 // The inputs of a case by their roles, from the names in the signatures of the operators that read them.
 
-enum class Part : std::uint8_t { data, scale, zero_point };
+enum class InputPart : std::uint8_t { data, scale, zero_point };
 
 struct Role {
   std::size_t position;  ///< among the case's inputs, where it is present
-  Part part;
+  InputPart part;
   const Tensor* zero_point;  ///< the zero point that data have of their own; null where there is none
 };
 
@@ -107,7 +107,7 @@ class Subject {
 };
 
 /// When a reduction is tried: what removes most comes first.
-enum class Stage : std::uint8_t {
+enum class ReductionStage : std::uint8_t {
   element,     ///< from the whole output to the element that is wrong, with what it is computed from
   indices,     ///< fewer attributes, fewer indices of the inputs
   sums,        ///< fewer terms of a sum
@@ -119,7 +119,7 @@ enum class Stage : std::uint8_t {
 /// Families have reductions of their own, which see the cases of all operators and leave alone what they do not
 /// understand.
 struct Reduction {
-  Stage stage;
+  ReductionStage stage;
   std::string_view name;  ///< for the reader: "strides to 1"
   void (*apply)(Subject&);
 };

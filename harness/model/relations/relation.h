@@ -95,7 +95,7 @@ using Derivation = std::function<Application(const Tensor& base_output)>;
 using Applied = std::variant<Derivation, NotApplicable>;
 
 /// The topic by which relations are listed.
-enum class Topic : std::uint8_t {
+enum class RelationTopic : std::uint8_t {
   signedness,  ///< int8 and uint8, zero points
   padding,     ///< pads, auto_pad
   kernel,      ///< dilation, stride, taps
@@ -112,7 +112,7 @@ enum class Topic : std::uint8_t {
 
 /// A statement that must hold between a base case and its derived cases.
 struct Claim {
-  Topic topic;
+  RelationTopic topic;
   std::string_view id;         ///< "x-shift-128"
   std::string_view statement;  ///< one sentence
   std::string_view reason;     ///< why it is so, and under which arithmetics
@@ -148,22 +148,22 @@ struct Relation : Claim {
 
 // Claims that several families make.
 
-inline constexpr Claim kXShift{Topic::signedness, "x-shift-128",
+inline constexpr Claim kXShift{RelationTopic::signedness, "x-shift-128",
                                "x and its zero point moved by 128 into the other 8-bit type leave y as it is.",
                                "x enters as x - zero point only: exact in integers."};
 
-inline constexpr Claim kYShift{Topic::signedness, "y-shift-128",
+inline constexpr Claim kYShift{RelationTopic::signedness, "y-shift-128",
                                "With y's zero point moved by 128 into the other 8-bit type, y moves by 128.",
                                "The zero point is added to a rounded integer, and the range moves with it."};
 
 inline constexpr Claim kScalesPowerOfTwo{
-    Topic::scales, "scales-power-of-two",
+    RelationTopic::scales, "scales-power-of-two",
     "Scales multiplied by a power of two on both sides of the quotient leave it as it is.",
     "Exact in real numbers, and in any fixed float expression too: a power of two moves the exponent only, as long "
     "as nothing over- or underflows."};
 
 inline constexpr Claim kYZeroPointMoved{
-    Topic::requantization, "y-zero-point-moved",
+    RelationTopic::requantization, "y-zero-point-moved",
     "With a zero point one step further, y lies one step further, or stays saturated.",
     "The zero point is added after rounding (C19, Q2), whatever was rounded."};
 

@@ -33,16 +33,16 @@ std::span<const relations::FamilyRelation> convolution_relations() {
 
 std::span<const shrink::Reduction> convolution_reductions() {
   static constexpr std::array all{
-      shrink::Reduction{shrink::Stage::element, "one window", shrink::jump_to_window},
-      shrink::Reduction{shrink::Stage::element, "one output of each image", shrink::one_output_an_image},
-      shrink::Reduction{shrink::Stage::indices, "one tap at the same outputs", shrink::one_tap},
-      shrink::Reduction{shrink::Stage::sums, "fewer, larger products", shrink::fewer_larger_products},
-      shrink::Reduction{shrink::Stage::sums, "few products of extreme values", shrink::few_extreme_products},
-      shrink::Reduction{shrink::Stage::sums, "sum into bias", shrink::sum_into_bias},
-      shrink::Reduction{shrink::Stage::attributes, "plain strides and dilations", shrink::plain_strides},
-      shrink::Reduction{shrink::Stage::attributes, "smaller pads", shrink::smaller_pads},
-      shrink::Reduction{shrink::Stage::attributes, "padding as values", shrink::padding_as_values},
-      shrink::Reduction{shrink::Stage::attributes, "gaps as taps", shrink::gaps_as_taps},
+      shrink::Reduction{shrink::ReductionStage::element, "one window", shrink::jump_to_window},
+      shrink::Reduction{shrink::ReductionStage::element, "one output of each image", shrink::one_output_an_image},
+      shrink::Reduction{shrink::ReductionStage::indices, "one tap at the same outputs", shrink::one_tap},
+      shrink::Reduction{shrink::ReductionStage::sums, "fewer, larger products", shrink::fewer_larger_products},
+      shrink::Reduction{shrink::ReductionStage::sums, "few products of extreme values", shrink::few_extreme_products},
+      shrink::Reduction{shrink::ReductionStage::sums, "sum into bias", shrink::sum_into_bias},
+      shrink::Reduction{shrink::ReductionStage::attributes, "plain strides and dilations", shrink::plain_strides},
+      shrink::Reduction{shrink::ReductionStage::attributes, "smaller pads", shrink::smaller_pads},
+      shrink::Reduction{shrink::ReductionStage::attributes, "padding as values", shrink::padding_as_values},
+      shrink::Reduction{shrink::ReductionStage::attributes, "gaps as taps", shrink::gaps_as_taps},
   };
   return all;
 }

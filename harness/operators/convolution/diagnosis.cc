@@ -13,8 +13,9 @@
 namespace qconform::diagnose {
 
 std::span<const DefectList> convolution_defects() {
-  static const DefectList lists[] = {
-      {Topic::geometry, geometry_defects()}, {Topic::sum, sum_defects()}, {Topic::output, requantization_defects()}};
+  static const DefectList lists[] = {{DefectTopic::geometry, geometry_defects()},
+                                     {DefectTopic::sum, sum_defects()},
+                                     {DefectTopic::output, requantization_defects()}};
   return lists;
 }
 
@@ -49,7 +50,7 @@ std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const 
   for (const auto& expression : reference::float_expressions()) {
     Stages stages;
     use_expression(stages, expression);
-    all.push_back({.name = std::string(expression.name), .models = {Model(std::move(stages))}});
+    all.push_back({.name = std::string(expression.name), .models = {DefectModel(std::move(stages))}});
   }
   return all;
 }
@@ -133,8 +134,8 @@ namespace {
 
 using reference::SpatialAxis;
 
-struct ConvolutionView {
-  ConvolutionView(const Case& of, const Expected& with)
+struct DiagnosedConvolution {
+  DiagnosedConvolution(const Case& of, const Expected& with)
       : test_case(of),
         expected(with),
         qlinear(qlinear_conv_of(*with.classification.lowered)),
@@ -149,7 +150,7 @@ struct ConvolutionView {
   [[nodiscard]] const Tensor& w() const { return *test_case.input(qlinear != nullptr ? 3 : 1); }
 };
 
-using View = ConvolutionView;
+using View = DiagnosedConvolution;
 using Questions = FeatureQuestions<View>;
 
 bool is_qlinear(const View& v) {

@@ -45,7 +45,7 @@ inline constexpr std::array kLayouts{layout::pointwise, layout::windows, layout:
 [[nodiscard]] std::string_view layout_of_convolution(const Lowered& lowered);
 
 /// Draws a case for the experiment on QLinearConv's requantization, with scales and sums solved for ties and near ties.
-[[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs);
+[[nodiscard]] Case draw_requantization(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs);
 
 [[nodiscard]] std::span<const Defect> geometry_defects();
 [[nodiscard]] std::span<const Defect> sum_defects();

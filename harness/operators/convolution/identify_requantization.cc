@@ -185,7 +185,7 @@ constexpr std::int64_t kSmallest = 8;
 constexpr std::int64_t kLargestWeight = 63;
 constexpr std::int64_t kLargestWeightOfNine = 15;
 
-enum class Family : std::uint8_t {
+enum class ScaleFamily : std::uint8_t {
   near_tie,      // any scales
   odd_divisor,   // exact ties whose multiplier no float holds
   power_of_two,  // exact ties, and their neighbours in sums above 2^24
@@ -195,8 +195,8 @@ std::int64_t middle_of(ElementType type) {
   return type == ElementType::int8 ? 0 : 128;
 }
 
-struct Scales {
-  Family family = Family::near_tie;
+struct ProbeScales {
+  ScaleFamily family = ScaleFamily::near_tie;
   float x = 1;
   float w = 1;
   float y = 1;
@@ -207,10 +207,11 @@ float power(std::int64_t exponent) {
   return std::ldexp(1.0F, static_cast<int>(exponent));
 }
 
-Scales draw_scales(Rng& rng, int sum_exponent) {
-  Scales s;
-  s.family = rng.pick({Family::near_tie, Family::near_tie, Family::odd_divisor, Family::power_of_two});
-  if (s.family == Family::near_tie) {
+ProbeScales draw_scales(Rng& rng, int sum_exponent) {
+  ProbeScales s;
+  s.family =
+      rng.pick({ScaleFamily::near_tie, ScaleFamily::near_tie, ScaleFamily::odd_divisor, ScaleFamily::power_of_two});
+  if (s.family == ScaleFamily::near_tie) {
     s.x = random_float(rng, static_cast<int>(rng.between(-10, -2)) - 23);
     s.w = random_float(rng, static_cast<int>(rng.between(-10, -2)) - 23);
     // Sums of that size come to lie in the lower half of an output's range.
@@ -220,8 +221,8 @@ Scales draw_scales(Rng& rng, int sum_exponent) {
   const std::int64_t a = rng.between(-10, -2);
   const std::int64_t e = rng.between(-10, -2);
   const std::int64_t b = a + e + sum_exponent - 5;
-  s.divisor = s.family == Family::odd_divisor ? 2 * rng.between(1, 200) + 1 : 1;
-  const std::int64_t m = s.family == Family::odd_divisor ? 2 * rng.between(0, (1 << 23) / s.divisor / 4) + 1 : 1;
+  s.divisor = s.family == ScaleFamily::odd_divisor ? 2 * rng.between(1, 200) + 1 : 1;
+  const std::int64_t m = s.family == ScaleFamily::odd_divisor ? 2 * rng.between(0, (1 << 23) / s.divisor / 4) + 1 : 1;
   s.x = static_cast<float>(m) * power(a);
   s.w = power(e);
   s.y = static_cast<float>(m * s.divisor) * power(b - std::ilogb(s.divisor));
@@ -237,7 +238,8 @@ struct Halves {
 
 class RequantizationProbe {
  public:
-  RequantizationProbe(Rng& rng, const Form& form, const CandidatePairs& pairs) : rng_(rng), form_(form), pairs_(pairs) {
+  RequantizationProbe(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs)
+      : rng_(rng), form_(form), pairs_(pairs) {
     channels_ = form.bias || form.channel_scales ? 48 : 16;
     draw_layout();
     scales_ = draw_scales(rng, form.bias ? static_cast<int>(rng.between(9, 30)) : 11);
@@ -325,14 +327,14 @@ class RequantizationProbe {
   std::int64_t tie_sum(std::int64_t halves, float w_scale) {
     const double exact = static_cast<double>(halves) * 0.5 * double{scales_.y} / (double{scales_.x} * double{w_scale});
     const auto sum = static_cast<std::int64_t>(std::llround(std::clamp(exact, -0x1p30, 0x1p30)));
-    return scales_.family == Family::odd_divisor || rng_.chance(1, 2) ? sum : sum + rng_.between(-1, 1);
+    return scales_.family == ScaleFamily::odd_divisor || rng_.chance(1, 2) ? sum : sum + rng_.between(-1, 1);
   }
 
   void aim_by_bias(std::size_t m) {
     const CandidatePairs::Pair pair = pairs_.next(rng_);
     std::int64_t sum = sums_[m];
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (form_.channel_scales && scales_.family == Family::near_tie) {
+      if (form_.channel_scales && scales_.family == ScaleFamily::near_tie) {
         node_.w_scale.values[m] = random_float(rng_, std::ilogb(scales_.w) - static_cast<int>(rng_.below(2)) - 23);
       }
       sum = tie_sum(halves_.draw(rng_), node_.w_scale.values[m]);
@@ -370,13 +372,13 @@ class RequantizationProbe {
   }
 
   Rng& rng_;
-  const Form& form_;
+  const ProbeForm& form_;
   const CandidatePairs& pairs_;
   std::int64_t channels_ = 1;
   std::int64_t inputs_ = 1;  // channels of a group
   std::int64_t groups_ = 1;
   std::int64_t kernel_ = 1;
-  Scales scales_;
+  ProbeScales scales_;
   reference::IntegerRange range_{};
   std::int32_t zero_point_ = 0;
   Halves halves_{};
@@ -386,7 +388,7 @@ class RequantizationProbe {
 
 }  // namespace
 
-Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+Case draw_requantization(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs) {
   return RequantizationProbe(rng, form, pairs).build();
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kInt32Max = 2147483647;
 
 // A convolution with one output position, whose data are not drawn yet. `inputs`: channels of each group.
-Convolution draw_shapes(const Form& form, std::int64_t outputs, std::int64_t inputs, std::int64_t kernel,
+Convolution draw_shapes(const ProbeForm& form, std::int64_t outputs, std::int64_t inputs, std::int64_t kernel,
                         std::int64_t groups = 1) {
   Convolution c;
   c.is_quantized = form.op_type == "QLinearConv";
@@ -40,7 +40,7 @@ void draw_values(Rng& rng, Tensor& tensor, std::int64_t end, bool both) {
 }
 
 // Few products for pairs and channels that saturate or wrap, or so many that float32 cannot hold the sum.
-Convolution draw_sum_operands(Rng& rng, const Form& form) {
+Convolution draw_sum_operands(Rng& rng, const ProbeForm& form) {
   constexpr std::int64_t kOutputs = 4;
   const bool is_one_channel = form.layout == layout::depthwise || form.layout == layout::multiplied;
   const bool is_deep = !is_one_channel && rng.chance(1, 4);
@@ -62,7 +62,7 @@ Convolution draw_sum_operands(Rng& rng, const Form& form) {
 }
 
 // As many products of one sign, as large as they come, as leave int32.
-Convolution draw_deep_operands(Rng& rng, const Form& form) {
+Convolution draw_deep_operands(Rng& rng, const ProbeForm& form) {
   const IntegerEnds x_ends = ends_of(form.x);
   const IntegerEnds w_ends = ends_of(form.w);
   const std::int64_t x_zero_point = form.x_zero_point ? x_ends.hi : 0;
@@ -87,7 +87,7 @@ std::vector<std::int64_t> sums_of_products(Convolution c) {
 }
 
 // Leaves out what the form does not have.
-Case in_form(Rng& rng, const Form& form, Convolution c) {
+Case in_form(Rng& rng, const ProbeForm& form, Convolution c) {
   if (!c.is_quantized) {
     if (!form.w_zero_point) c.w_zero_point.reset();
     if (!form.x_zero_point && !form.w_zero_point) c.x_zero_point.reset();
@@ -105,7 +105,7 @@ Case in_form(Rng& rng, const Form& form, Convolution c) {
 }
 
 // The bias takes the exact sum away, so that what is left shows in units; without one, a tie shows it.
-void show_sums(Rng& rng, const Form& form, Convolution& c) {
+void show_sums(Rng& rng, const ProbeForm& form, Convolution& c) {
   if (!c.is_quantized) return;
   const std::vector<std::int64_t> sums = sums_of_products(c);
   Bias& bias = c.bias.emplace();
@@ -115,7 +115,7 @@ void show_sums(Rng& rng, const Form& form, Convolution& c) {
   if (sum != 0) c.y_scale = tie_scale(sum, 1.0F, 1.0F, 2 * rng.between(10, 100) + 1);
 }
 
-Case draw_sum(Rng& rng, const Form& form, const CandidatePairs&) {
+Case draw_sum(Rng& rng, const ProbeForm& form, const CandidatePairs&) {
   Convolution c = draw_sum_operands(rng, form);
   show_sums(rng, form, c);
   return in_form(rng, form, std::move(c));
@@ -127,7 +127,7 @@ void put_tie_at_end(Rng& rng, std::int64_t sum, Convolution& c) {
   c.y_scale = tie_scale((end + sum) / 2, c.x_scale.of(0), c.w_scale.of(0), 2 * rng.between(20, 100) + 1);
 }
 
-Case draw_overflow(Rng& rng, const Form& form, const CandidatePairs&) {
+Case draw_overflow(Rng& rng, const ProbeForm& form, const CandidatePairs&) {
   if (form.op_type == "ConvInteger" || !form.bias) {
     Convolution c = draw_deep_operands(rng, form);
     if (c.is_quantized) put_tie_at_end(rng, sums_of_products(c)[0], c);
@@ -149,7 +149,7 @@ Case draw_overflow(Rng& rng, const Form& form, const CandidatePairs&) {
 }
 
 // Sixteen sums of eight products each, in the middle of their range.
-Convolution draw_short_sums(Rng& rng, const Form& form) {
+Convolution draw_short_sums(Rng& rng, const ProbeForm& form) {
   Convolution c = draw_shapes(form, 16, 8, 1);
   if (form.x_zero_point) c.x_zero_point = form.x == ElementType::int8 ? 0 : 128;
   draw_values(rng, c.x, ends_of(form.x).hi, false);
@@ -164,7 +164,7 @@ Bias draw_biases(Rng& rng, std::int64_t most) {
 }
 
 // Values between 2^31 and 2^40 of either sign.
-Case draw_conversion(Rng& rng, const Form& form, const CandidatePairs&) {
+Case draw_conversion(Rng& rng, const ProbeForm& form, const CandidatePairs&) {
   Convolution c = draw_short_sums(rng, form);
   const auto exponent = static_cast<int>(rng.between(20, 27));
   c.x_scale = random_float(rng, exponent - 10 - 23);
@@ -174,7 +174,7 @@ Case draw_conversion(Rng& rng, const Form& form, const CandidatePairs&) {
 }
 
 // Scales whose product, or one of which, lies below 2^-126; the outputs are ordinary.
-Case draw_subnormals(Rng& rng, const Form& form, const CandidatePairs&) {
+Case draw_subnormals(Rng& rng, const ProbeForm& form, const CandidatePairs&) {
   Convolution c = draw_short_sums(rng, form);
   c.bias = draw_biases(rng, 2000);
   float x_scale = 1;
@@ -214,7 +214,7 @@ constexpr Freedom kFreedoms[] = {
     {false, true, false, false, false}, {false, false, false, false, true}, {false, false, false, false, false},
 };
 
-using Forms = std::vector<std::vector<Form>>;
+using Forms = std::vector<std::vector<ProbeForm>>;
 
 constexpr ElementType kTypes[] = {ElementType::uint8, ElementType::int8};
 
@@ -224,7 +224,7 @@ using Layouts = std::span<const std::string_view>;
 Forms qlinear_forms(Layouts layouts) {
   Forms forms;
   const auto add = [&](const NodeKind& kind, bool with_channels) {
-    std::vector<Form> chain;
+    std::vector<ProbeForm> chain;
     for (const std::int64_t rank : {4, 3}) {
       for (const Freedom& f : kFreedoms) {
         if (f.channel_scales != with_channels) continue;
@@ -249,7 +249,7 @@ Forms qlinear_forms(Layouts layouts) {
 Forms integer_forms(Layouts layouts) {
   Forms forms;
   const auto add = [&](const NodeKind& kind) {
-    std::vector<Form> chain;
+    std::vector<ProbeForm> chain;
     for (const std::int64_t rank : {4, 3}) {
       for (const auto& [x_zero_point, w_zero_point] : {std::pair(true, true), {true, false}, {false, false}}) {
         chain.push_back({"ConvInteger", 10, kind.x, kind.w, ElementType::undefined, rank, false, false, x_zero_point,

@@ -177,17 +177,17 @@ Applied mirror(const RelationSubject& subject) {
 }
 
 constexpr FamilyRelation kAxisRelations[] = {
-    {{Topic::axes, "rank-raised",
+    {{RelationTopic::axes, "rank-raised",
       "A further spatial axis of size 1, in front or behind, changes nothing: 1-D as 2-D, 2-D as 3-D.",
       "The sums are the same ones."},
      "QLinearConv, ConvInteger",
      raise_rank},
-    {{Topic::axes, "axes-swapped",
+    {{RelationTopic::axes, "axes-swapped",
       "x, w and the attributes with their spatial axes in reverse order give y with its axes in reverse order.",
       "The sums are the same ones, in another order: exact in integers."},
      "QLinearConv, ConvInteger",
      swap_axes},
-    {{Topic::axes, "mirrored", "x and w mirrored in every spatial axis, pads exchanged, give y mirrored.",
+    {{RelationTopic::axes, "mirrored", "x and w mirrored in every spatial axis, pads exchanged, give y mirrored.",
       "The sums are the same ones, in another order: exact in integers."},
      "QLinearConv, ConvInteger",
      mirror},

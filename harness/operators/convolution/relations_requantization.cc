@@ -108,7 +108,7 @@ Applied bias_as_channels(const RelationSubject& subject) {
 }
 
 // A QLinearConv that shows part of an accumulator: clamp(rne((A + bias) / 2^exponent) + zero point).
-struct Window {
+struct AccumulatorWindow {
   int exponent;
   std::int64_t zero_point;
   Values bias;  ///< one for each output channel
@@ -118,7 +118,7 @@ constexpr ElementType kWindowType = ElementType::uint8;
 
 class ThroughWindow final : public Agreement {
  public:
-  ThroughWindow(std::vector<Window> windows, std::int64_t channels, std::int64_t positions)
+  ThroughWindow(std::vector<AccumulatorWindow> windows, std::int64_t channels, std::int64_t positions)
       : windows_(std::move(windows)), channels_(channels), positions_(positions) {}
 
   [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
@@ -133,21 +133,21 @@ class ThroughWindow final : public Agreement {
 
  private:
   [[nodiscard]] std::int64_t value(const Tensor& base, const Link& link) const {
-    const Window& window = windows_[link.derived];
+    const AccumulatorWindow& window = windows_[link.derived];
     const double quotient = std::ldexp(static_cast<double>(sum(base, link)), -window.exponent);
     const auto rounded = static_cast<std::int64_t>(reference::round_half_even(quotient));
     const IntegerEnds ends = ends_of(kWindowType);
     return std::clamp(rounded + window.zero_point, ends.lo, ends.hi);
   }
 
-  std::vector<Window> windows_;
+  std::vector<AccumulatorWindow> windows_;
   std::int64_t channels_;
   std::int64_t positions_;
 };
 
 // The whole range of the accumulators; their neighbourhood of the first one of each channel; and half
 // of that, where every odd difference is a tie.
-std::vector<Window> windows_on(const Tensor& sums, std::int64_t channels, std::int64_t positions) {
+std::vector<AccumulatorWindow> windows_on(const Tensor& sums, std::int64_t channels, std::int64_t positions) {
   std::uint64_t largest = 0;
   for (std::int64_t i = 0; i < sums.elements(); ++i) {
     largest = std::max(largest, reference::magnitude_of(integer_at(sums, i)));
@@ -160,7 +160,7 @@ std::vector<Window> windows_on(const Tensor& sums, std::int64_t channels, std::i
   return {{exponent, 128, Values(at(channels), 0)}, {0, 128, centred}, {1, 127, centred}};
 }
 
-Case seen_through(const ConvolutionParts& base, const Window& window, std::size_t number) {
+Case seen_through(const ConvolutionParts& base, const AccumulatorWindow& window, std::size_t number) {
   Convolution derived = base.stated;
   derived.is_quantized = true;
   if (derived.w_zero_point) {
@@ -188,7 +188,7 @@ Applied show_accumulators(const RelationSubject& subject) {
   return Derivation([&base](const Tensor& sums) {
     const std::int64_t channels = base.sizes.output_channels;
     const std::int64_t positions = base.sizes.output_positions();
-    const std::vector<Window> windows = windows_on(sums, channels, positions);
+    const std::vector<AccumulatorWindow> windows = windows_on(sums, channels, positions);
     const auto agreement = std::make_shared<ThroughWindow>(windows, channels, positions);
     Application result;
     result.agreement = agreement;
@@ -205,12 +205,12 @@ Applied show_accumulators(const RelationSubject& subject) {
 constexpr FamilyRelation kRequantizationRelations[] = {
     {kScalesPowerOfTwo, "QLinearConv", scale_by_power_of_two},
     {kYZeroPointMoved, "QLinearConv", move_zero_point},
-    {{Topic::requantization, "bias-as-channels",
+    {{RelationTopic::requantization, "bias-as-channels",
       "A bias gives what input channels of constant x give whose products add up to it.",
       "The bias is one more term of an integer sum (C20)."},
      "QLinearConv",
      bias_as_channels},
-    {{Topic::requantization, "accumulators",
+    {{RelationTopic::requantization, "accumulators",
       "QLinearConv with scales that are powers of two shows the accumulators that ConvInteger returns: their whole "
       "range, their last bits, and their ties.",
       "The sums are the same; where one fits 24 bits, dividing it by a power of two is exact in float32 too, so that "
@@ -262,7 +262,7 @@ Applied shift_y(const RelationSubject& subject) {
 
 constexpr FamilyRelation kSignednessRelations[] = {
     {kXShift, "QLinearConv, ConvInteger", shift_x},
-    {{Topic::signedness, "w-shift-128",
+    {{RelationTopic::signedness, "w-shift-128",
       "w and its zero points moved by 128 into the other 8-bit type leave y as it is.",
       "w enters as w - zero point only: exact in integers."},
      "QLinearConv, ConvInteger",

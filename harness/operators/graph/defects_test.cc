@@ -63,12 +63,13 @@ TEST(GraphDefects, AreNoneWhereNoStageIsReplaced) {
     const Case graph = graph_case(6, i);
     const auto modelled = ModelledCase::prepare(graph);
     if (modelled == nullptr) continue;
-    EXPECT_EQ(*modelled->run(Model()), modelled->lowered().evaluate(RoundingProfile::correctly_rounded)) << graph.id;
+    EXPECT_EQ(*modelled->run(DefectModel()), modelled->lowered().evaluate(RoundingProfile::correctly_rounded))
+        << graph.id;
   }
 }
 
 // x of uint8, and y = Q(Gemm(DQ(x), DQ(w), DQ(b))).
-struct Unit {
+struct GemmUnit {
   std::vector<std::int64_t> x{10, 20};
   std::vector<std::int64_t> w{3, -1, 2, 4};
   std::vector<float> sw{1.0F};
@@ -96,17 +97,17 @@ struct Unit {
 };
 
 TEST(GraphDefects, TakeBiasesForWhatTheyAreNot) {
-  const Case half = Unit{.sb = 0.5F}.build();
+  const Case half = GemmUnit{.sb = 0.5F}.build();
   EXPECT_THAT(right_of(half), ElementsAre(72, 66));  // 70 + 2.5 and 70 - 3.5, ties to even
   EXPECT_THAT(model_of(half, "bias-raw"), ElementsAre(75, 63));
   EXPECT_EQ(model_of(half, "bias-scale-epsilon"), right_of(half)) << "it is not near";
-  const Case near = Unit{.bias = {100, -100}, .sb = 1.009F}.build();
+  const Case near = GemmUnit{.bias = {100, -100}, .sb = 1.009F}.build();
   EXPECT_THAT(right_of(near), ElementsAre(127, -31));
   EXPECT_THAT(model_of(near, "bias-scale-epsilon"), ElementsAre(127, -30));
 }
 
 TEST(GraphDefects, ReadParametersAlongAnotherAxis) {
-  const Case rows = Unit{.sw = {1, 2}, .w_axis = 0, .bias = {0, 0}, .sy = 2}.build();
+  const Case rows = GemmUnit{.sw = {1, 2}, .w_axis = 0, .bias = {0, 0}, .sy = 2}.build();
   EXPECT_THAT(right_of(rows), ElementsAre(55, 75));  // 10*3 + 20*2*2, 10*-1 + 20*4*2
   EXPECT_THAT(model_of(rows, "w-axis-ignored"), ElementsAre(35, 70));
   EXPECT_THAT(model_of(rows, "per-axis-first"), ElementsAre(35, 35));
@@ -114,23 +115,23 @@ TEST(GraphDefects, ReadParametersAlongAnotherAxis) {
 
 // 259 lies between 258 and 260 there; 189, -7 and 63 have eight bits.
 TEST(GraphDefects, KeepFloatsInBfloat16) {
-  const Case graph = Unit{.bias = {189, -7}, .sy = 3}.build();
+  const Case graph = GemmUnit{.bias = {189, -7}, .sy = 3}.build();
   EXPECT_THAT(right_of(graph), ElementsAre(86, 21));  // 259 / 3, 63 / 3
   EXPECT_THAT(model_of(graph, "bfloat16"), ElementsAre(87, 21));
-  const Case scaled = Unit{.x = {1, 0}, .w = {1, -1, 0, 0}, .sw = {259.0F}, .bias = {0, 0}, .sy = 3}.build();
+  const Case scaled = GemmUnit{.x = {1, 0}, .w = {1, -1, 0, 0}, .sw = {259.0F}, .bias = {0, 0}, .sy = 3}.build();
   EXPECT_THAT(right_of(scaled), ElementsAre(86, -86));
   EXPECT_THAT(model_of(scaled, "bfloat16"), ElementsAre(87, -87));
 }
 
 TEST(GraphDefects, LoseSignsAndActivations) {
-  const Case plain = Unit{}.build();
+  const Case plain = GemmUnit{}.build();
   EXPECT_THAT(right_of(plain), ElementsAre(75, 63));
   EXPECT_THAT(model_of(plain, "q-default-uint8"), ElementsAre(75, 73));
   const Case relu =
-      Unit{.bias = {-100, 0}}.build([](GraphBuilder& b, const std::string& y) { return b.node("Relu", {y}); });
+      GemmUnit{.bias = {-100, 0}}.build([](GraphBuilder& b, const std::string& y) { return b.node("Relu", {y}); });
   EXPECT_THAT(right_of(relu), ElementsAre(0, 70));
   EXPECT_THAT(model_of(relu, "relu-dropped"), ElementsAre(-30, 70));
-  const Case clip = Unit{}.build([](GraphBuilder& b, const std::string& y) {
+  const Case clip = GemmUnit{}.build([](GraphBuilder& b, const std::string& y) {
     return b.node("Clip", {y, "", b.initializer(make::float32(70.0F))});
   });
   EXPECT_THAT(right_of(clip), ElementsAre(70, 63));
@@ -139,7 +140,7 @@ TEST(GraphDefects, LoseSignsAndActivations) {
 
 TEST(GraphDefects, WrapSumsOfIntegers) {
   const std::int64_t end = 2147483647;
-  const Case large = Unit{.bias = {end, -end}, .sy = 0x1p25F}.build();
+  const Case large = GemmUnit{.bias = {end, -end}, .sy = 0x1p25F}.build();
   EXPECT_THAT(right_of(large), ElementsAre(64, -64));
   EXPECT_THAT(model_of(large, "fused-int32-wrap"), ElementsAre(-64, -64));
 }
@@ -180,7 +181,7 @@ TEST(GraphDefects, HaveEveryOutput) {
       b.node("QuantizeLinear", {y, b.initializer(make::float32(1.0F)), b.initializer(make::integer(int8, 0))});
   const Case graph = b.build({q, y});
   const auto modelled = ModelledCase::prepare(graph);
-  Model model;
+  DefectModel model;
   ASSERT_TRUE(model.add(*find_defect("q-moved-over-output")));
   const auto outputs = modelled->outputs(model);
   ASSERT_TRUE(outputs);
@@ -224,7 +225,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::unique_ptr<Backend> with_defect(std::string_view id) {
-  diagnose::Model model;
+  diagnose::DefectModel model;
   if (!id.empty()) (void)model.add(*diagnose::find_defect(id));
   return backend::defect_model(std::move(model), "defect:" + std::string(id));
 }

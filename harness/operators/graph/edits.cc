@@ -280,11 +280,11 @@ std::vector<std::vector<Position>> subsets_of(const std::vector<Position>& axes)
 
 std::span<const Reduction> graph_reductions() {
   static constexpr std::array all{
-      Reduction{Stage::element, "one output", one_output},
-      Reduction{Stage::element, "an earlier output", earlier_output},
-      Reduction{Stage::element, "a later input", later_input},
-      Reduction{Stage::element, "fewer nodes", no_node},
-      Reduction{Stage::dimensions, "no optional inputs of nodes", no_optional_node_inputs},
+      Reduction{ReductionStage::element, "one output", one_output},
+      Reduction{ReductionStage::element, "an earlier output", earlier_output},
+      Reduction{ReductionStage::element, "a later input", later_input},
+      Reduction{ReductionStage::element, "fewer nodes", no_node},
+      Reduction{ReductionStage::dimensions, "no optional inputs of nodes", no_optional_node_inputs},
   };
   return all;
 }

@@ -361,7 +361,7 @@ std::vector<diagnose::Arithmetic> graph_arithmetics(const Operator& /*known*/, c
   for (const std::string_view id : {"fused-multiplier", "sum-forward", "sum-fma"}) {
     diagnose::Stages stages;
     diagnose::find_defect(id)->apply(stages);
-    all.push_back({std::string(id), {diagnose::Model(std::move(stages))}});
+    all.push_back({std::string(id), {diagnose::DefectModel(std::move(stages))}});
   }
   return all;
 }

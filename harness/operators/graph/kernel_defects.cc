@@ -428,9 +428,9 @@ std::span<const Defect> graph_kernel_defects() {
 }
 
 std::span<const DefectList> graph_defects() {
-  static const DefectList kLists[] = {{Topic::graphs, rewriting_defects()},
-                                      {Topic::graphs, graph_constant_defects()},
-                                      {Topic::graphs, graph_kernel_defects()}};
+  static const DefectList kLists[] = {{DefectTopic::graphs, rewriting_defects()},
+                                      {DefectTopic::graphs, graph_constant_defects()},
+                                      {DefectTopic::graphs, graph_kernel_defects()}};
   return kLists;
 }
 

@@ -325,7 +325,7 @@ constexpr Defect kLinearDefects[] = {
 }  // namespace
 
 std::span<const DefectList> linear_defects() {
-  static constexpr DefectList kLists[] = {{Topic::elements, kLinearDefects}};
+  static constexpr DefectList kLists[] = {{DefectTopic::elements, kLinearDefects}};
   return kLists;
 }
 

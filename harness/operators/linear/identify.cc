@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kElements = 64;
 constexpr int kDrawsForAnElement = 400;  // draws for one element
 
-make::Shape shape_of(const Form& form) {
+make::Shape shape_of(const ProbeForm& form) {
   make::Shape shape(static_cast<std::size_t>(form.rank), 1);
   shape.back() = kElements;
   return shape;
@@ -46,7 +46,7 @@ std::int64_t middle_of_quantized(ElementType type) {
   return type == ElementType::uint8 ? 128 : type == ElementType::uint16 ? 32768 : 0;
 }
 
-Case assemble(const Form& form, Tensor x, Tensor scale, std::int64_t zero_point) {
+Case assemble(const ProbeForm& form, Tensor x, Tensor scale, std::int64_t zero_point) {
   const bool quantizes = form.op_type == quantize_linear_operator().name;
   LinearQuantization node{
       .quantizes = quantizes, .opset_version = form.version, .x = std::move(x), .scale = std::move(scale)};
@@ -55,7 +55,7 @@ Case assemble(const Form& form, Tensor x, Tensor scale, std::int64_t zero_point)
 }
 
 // A node for the stages to look at.
-QuantizeLinear quantize_node(const Form& form) {
+QuantizeLinear quantize_node(const ProbeForm& form) {
   QuantizeLinear node;
   node.x_type = form.x;
   node.scale_type = form.x == ElementType::float16 ? ElementType::float16 : ElementType::float32;
@@ -66,7 +66,7 @@ QuantizeLinear quantize_node(const Form& form) {
 
 class QuantizeProbe {
  public:
-  QuantizeProbe(Rng& rng, const Form& form, const CandidatePairs& pairs)
+  QuantizeProbe(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs)
       : rng_(rng), form_(form), pairs_(pairs), node_(quantize_node(form)) {
     if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of_quantized(form.y) + rng.between(-9, 9));
     const bool is_half = form.x == ElementType::float16;
@@ -110,7 +110,7 @@ class QuantizeProbe {
   }
 
   Rng& rng_;
-  const Form& form_;
+  const ProbeForm& form_;
   const CandidatePairs& pairs_;
   QuantizeLinear node_;
   std::int32_t zero_point_ = 0;
@@ -118,12 +118,12 @@ class QuantizeProbe {
   double scale_ = 1;
 };
 
-Case draw_division(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+Case draw_division(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs) {
   return QuantizeProbe(rng, form, pairs).build();
 }
 
 // Quotients from 2^31 up, of either sign.
-Case draw_large_quotients(Rng& rng, const Form& form, const CandidatePairs&) {
+Case draw_large_quotients(Rng& rng, const ProbeForm& form, const CandidatePairs&) {
   Tensor x = Tensor::zeros(form.x, shape_of(form));
   for (std::int64_t i = 0; i < kElements; ++i) {
     const double value = static_cast<double>(random_float(rng, static_cast<int>(rng.between(20, 30)) - 23));
@@ -135,7 +135,7 @@ Case draw_large_quotients(Rng& rng, const Form& form, const CandidatePairs&) {
 }
 
 // A subnormal x over a small normal scale, or a small normal x over a subnormal scale.
-Case draw_subnormal_quotients(Rng& rng, const Form& form, const CandidatePairs&) {
+Case draw_subnormal_quotients(Rng& rng, const ProbeForm& form, const CandidatePairs&) {
   const bool in_scale = rng.chance(1, 2);
   const auto subnormal = [&] { return std::ldexp(static_cast<double>(rng.between(1 << 20, (1 << 23) - 1)), -149); };
   const auto normal = [&] {
@@ -151,7 +151,7 @@ Case draw_subnormal_quotients(Rng& rng, const Form& form, const CandidatePairs&)
   return assemble(form, std::move(x), make::float32(static_cast<float>(scale)), zero_point);
 }
 
-DequantizeLinear dequantize_node(const Form& form) {
+DequantizeLinear dequantize_node(const ProbeForm& form) {
   DequantizeLinear node;
   node.x_type = form.x;
   node.y_type = form.y;
@@ -171,7 +171,7 @@ std::uint64_t dequantized(const Stages& stages, const DequantizeLinear& node, do
   return stages.get(stage::multiply)(node, x, zero_point, stages.get(stage::difference)(node, x, zero_point), scale);
 }
 
-Case draw_products(Rng& rng, const Form& form, const CandidatePairs& pairs, double scale) {
+Case draw_products(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs, double scale) {
   const DequantizeLinear node = dequantize_node(form);
   const double zero_point = form.x_zero_point ? draw_integer(rng, form.x) : 0;
   Tensor x = Tensor::zeros(form.x, shape_of(form));
@@ -190,26 +190,26 @@ Case draw_products(Rng& rng, const Form& form, const CandidatePairs& pairs, doub
   return assemble(form, std::move(x), scalar_of(form.y, scale), static_cast<std::int64_t>(zero_point));
 }
 
-Case draw_multiplication(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+Case draw_multiplication(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs) {
   const int bits = form.y == ElementType::float16 ? 11 : 24;
   const auto mantissa = static_cast<double>(rng.between(1 << (bits - 1), (1 << bits) - 1));
   return draw_products(rng, form, pairs, std::ldexp(mantissa, static_cast<int>(rng.between(-12, -4)) - bits));
 }
 
-Case draw_subnormal_products(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+Case draw_subnormal_products(Rng& rng, const ProbeForm& form, const CandidatePairs& pairs) {
   return draw_products(rng, form, pairs, std::ldexp(static_cast<double>(rng.between(1 << 14, (1 << 23) - 1)), -149));
 }
 
-using Forms = std::vector<std::vector<Form>>;
+using Forms = std::vector<std::vector<ProbeForm>>;
 
 // One list of forms for each pair of types: versions, ranks, and with or without a zero point.
-std::vector<Form> linear_chain(std::string_view op_type, ElementType x, ElementType y,
-                               std::initializer_list<std::int64_t> versions) {
-  std::vector<Form> chain;
+std::vector<ProbeForm> linear_chain(std::string_view op_type, ElementType x, ElementType y,
+                                    std::initializer_list<std::int64_t> versions) {
+  std::vector<ProbeForm> chain;
   for (const std::int64_t version : versions) {
     for (const std::int64_t rank : {2, 4, 1}) {
       for (const bool zero_point : {true, false}) {
-        Form form{.op_type = op_type, .version = version, .x = x, .y = y, .rank = rank};
+        ProbeForm form{.op_type = op_type, .version = version, .x = x, .y = y, .rank = rank};
         (op_type == "QuantizeLinear" ? form.y_zero_point : form.x_zero_point) = zero_point;
         chain.push_back(form);
       }
@@ -233,7 +233,7 @@ Forms dequantize_forms(std::initializer_list<ElementType> types, ElementType y,
 // A backend may refuse a zero point of int32 (rule D3).
 Forms element_forms() {
   Forms forms = dequantize_forms({ElementType::int32}, ElementType::float32, {13, 10, 21});
-  std::erase_if(forms[0], [](const Form& form) { return form.x_zero_point; });
+  std::erase_if(forms[0], [](const ProbeForm& form) { return form.x_zero_point; });
   return forms;
 }
 

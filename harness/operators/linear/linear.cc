@@ -26,7 +26,7 @@ std::span<const relations::FamilyRelation> linear_relations() {
 
 std::span<const shrink::Reduction> linear_reductions() {
   static constexpr std::array all{
-      shrink::Reduction{shrink::Stage::element, "one element", shrink::jump_to_element},
+      shrink::Reduction{shrink::ReductionStage::element, "one element", shrink::jump_to_element},
   };
   return all;
 }

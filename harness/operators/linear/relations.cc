@@ -95,17 +95,17 @@ Applied recount_axis(const RelationSubject& subject) {
 }
 
 constexpr FamilyRelation kElementRelations[] = {
-    {{Topic::elements, "parameters-apart",
+    {{RelationTopic::elements, "parameters-apart",
       "The elements of one scale and zero point, along an axis or in a block, give what they give by themselves.",
       "No element depends on another."},
      "QuantizeLinear, DequantizeLinear",
      parameters_apart},
-    {{Topic::elements, "elements-reversed",
+    {{RelationTopic::elements, "elements-reversed",
       "The elements of a tensor with one scale in reverse order give y in reverse order.",
       "No element depends on another."},
      "QuantizeLinear, DequantizeLinear",
      reverse_elements},
-    {{Topic::elements, "axis-recounted", "axis counted from the other end of the shape is the same axis.",
+    {{RelationTopic::elements, "axis-recounted", "axis counted from the other end of the shape is the same axis.",
       "axis and axis - rank name one axis (D7)."},
      "QuantizeLinear, DequantizeLinear",
      recount_axis},
@@ -359,12 +359,13 @@ Applied return_to(const RelationSubject& subject) {
 }
 
 constexpr FamilyRelation kRoundTripRelations[] = {
-    {{Topic::round_trip, "dequantize-after-quantize",
+    {{RelationTopic::round_trip, "dequantize-after-quantize",
       "What is quantized and dequantized comes back within half a scale and two float32 roundings, unless saturated.",
       "Rounding to an integer moves by half a step at most; the bound is judged exactly."},
      "QuantizeLinear, DequantizeLinear",
      restore},
-    {{Topic::round_trip, "quantize-after-dequantize", "What is dequantized and quantized again comes back as it was.",
+    {{RelationTopic::round_trip, "quantize-after-dequantize",
+      "What is dequantized and quantized again comes back as it was.",
       "The product and the quotient are off by less than 2^-6 of a step, as integers of 16 bits are."},
      "DequantizeLinear, QuantizeLinear",
      return_to},

@@ -12,11 +12,11 @@ Applied repeat(const RelationSubject& subject) {
   return same_output(std::move(again));
 }
 
-constexpr FamilyRelation kRepeated{
-    {Topic::repetition, "repeated", "The same case again gives the same bits, into memory of another alignment.",
-     "The operators are functions: nothing is left from one run to the next."},
-    "all",
-    repeat};
+constexpr FamilyRelation kRepeated{{RelationTopic::repetition, "repeated",
+                                    "The same case again gives the same bits, into memory of another alignment.",
+                                    "The operators are functions: nothing is left from one run to the next."},
+                                   "all",
+                                   repeat};
 
 // Families that make the same claim share one relation.
 void add(const FamilyRelation& own, const Family* family, std::vector<Relation>& all) {

@@ -172,7 +172,7 @@ struct HalveView {
 constexpr std::int64_t kProbeElements = 64;
 
 // Random bytes: half of them are ties, whatever is to be told apart.
-Case draw_halves(Rng& rng, const Form& form, const CandidatePairs&) {
+Case draw_halves(Rng& rng, const ProbeForm& form, const CandidatePairs&) {
   Tensor x = Tensor::zeros(form.x, {kProbeElements});
   rng.fill(x.bytes);
   const auto zero_point = form.y_zero_point ? std::optional(2 * rng.between(0, 9) + 1) : std::nullopt;
@@ -194,7 +194,7 @@ std::optional<Tensor> run_halve(const Case& test_case, const Lowered& lowered, c
 }
 
 std::span<const DefectList> halve_defects() {
-  static constexpr DefectList kLists[] = {{Topic::output, kHalveDefects}};
+  static constexpr DefectList kLists[] = {{DefectTopic::output, kHalveDefects}};
   return kLists;
 }
 
@@ -234,7 +234,7 @@ std::vector<Choice> halve_choices() {
 }
 
 std::vector<Experiment> halve_experiments() {
-  std::vector<std::vector<Form>> forms;
+  std::vector<std::vector<ProbeForm>> forms;
   for (const ElementType type : {int8, uint8}) {
     forms.push_back({{.op_type = "Halve", .x = type, .y = type, .rank = 1, .y_zero_point = true},
                      {.op_type = "Halve", .x = type, .y = type, .rank = 1}});

@@ -94,7 +94,7 @@ class HalfUp final : public Backend {
 };
 
 std::unique_ptr<Backend> right_backend() {
-  return backend::defect_model(diagnose::Model(), "right");
+  return backend::defect_model(diagnose::DefectModel(), "right");
 }
 
 std::unique_ptr<Backend> with_defect(std::string_view id) {
