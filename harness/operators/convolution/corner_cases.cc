@@ -263,9 +263,9 @@ bool outside_int16(std::int32_t value) {
 
 // The raw operands of one window, zero points not subtracted, as vector kernels multiply them. A
 // padded tap holds x's zero point.
-class Window {
+class RawWindow {
  public:
-  explicit Window(const ConvolutionView& convolution)
+  explicit RawWindow(const ConvolutionView& convolution)
       : c_(convolution),
         inside_(convolution.operands.geometry.axes),
         offsets_(static_cast<std::size_t>(geometry().kernel_taps())) {}
@@ -353,7 +353,7 @@ void for_some_windows(const ConvolutionView& c, Visit visit) {
   if (depth < 2) return;
   const std::int64_t wanted = std::min(kExaminedWindows, std::max<std::int64_t>(1, kExaminedProducts / depth));
   const std::int64_t step = std::max<std::int64_t>(1, elements / wanted);
-  Window window(c);
+  RawWindow window(c);
   for (std::int64_t i = 0; i < wanted && i * step < elements; ++i) {
     window.locate(i * step);
     visit(window);
@@ -374,7 +374,7 @@ void count_accumulation_corner_cases(const ConvolutionView& c, CornerCaseCounts&
   if (c.operands.w_type != ElementType::int8) return;
   if (c.operands.x_type == ElementType::uint8) {
     if (!has_large_weights(c.w)) return;
-    for_some_windows(c, [&](const Window& window) {
+    for_some_windows(c, [&](const RawWindow& window) {
       if (window.has_pair_overflow()) counts.add(CornerCase::pair_saturation);
     });
     return;
@@ -382,7 +382,7 @@ void count_accumulation_corner_cases(const ConvolutionView& c, CornerCaseCounts&
   const bool may_wrap_pairs = holds(c.x, -128) && holds(c.w, -128);
   const bool may_wrap_taps = c.operands.geometry.kernel_taps() > 2 || may_wrap_pairs;
   if (!may_wrap_pairs && !may_wrap_taps) return;
-  for_some_windows(c, [&](const Window& window) {
+  for_some_windows(c, [&](const RawWindow& window) {
     if (may_wrap_pairs && window.has_pair_overflow()) counts.add(CornerCase::pair_wrap);
     if (may_wrap_taps && window.has_tap_overflow()) counts.add(CornerCase::tap_sum_wrap);
   });

@@ -36,14 +36,14 @@ double weighed(const Convolution& c, const ConvolutionSums& sums, std::size_t i)
   return static_cast<double>(sums.values[i]) * static_cast<double>(c.w_scale.of(sums.channel_of(i)));
 }
 
-struct Spread {
+struct SumSpread {
   double low = 0;
   double high = 0;
   [[nodiscard]] double width() const { return high - low; }
 };
 
-Spread spread_of(const Convolution& c, const ConvolutionSums& sums) {
-  Spread spread;
+SumSpread spread_of(const Convolution& c, const ConvolutionSums& sums) {
+  SumSpread spread;
   for (std::size_t i = 0; i < sums.values.size(); ++i) {
     const double value = weighed(c, sums, i);
     spread.low = std::min(spread.low, value);
@@ -53,7 +53,7 @@ Spread spread_of(const Convolution& c, const ConvolutionSums& sums) {
 }
 
 // The zero point that centres the values; odd half of the time, when ties differ by it.
-void centre(Rng& rng, Convolution& c, const Spread& spread) {
+void centre(Rng& rng, Convolution& c, const SumSpread& spread) {
   const reference::IntegerRange range = range_of(c);
   const double unit = static_cast<double>(c.x_scale.of(0)) / static_cast<double>(c.y_scale.of(0));
   const double middle = (range.lo + range.hi) * 0.5 - (spread.low + spread.high) * 0.5 * unit;
@@ -133,7 +133,7 @@ void solve_other_channels(Rng& rng, Convolution& c, const ConvolutionSums& sums,
 }  // namespace
 
 void fit_output(Rng& rng, Convolution& c, int share) {
-  const Spread spread = spread_of(c, exact_sums(c));
+  const SumSpread spread = spread_of(c, exact_sums(c));
   if (spread.width() <= 0) return;
   const double steps = 255.0 * share / 256.0;
   c.y_scale = static_cast<float>(spread.width() * static_cast<double>(c.x_scale.of(0)) / steps);
@@ -152,7 +152,7 @@ void make_exact_ties(Rng& rng, Convolution& c) {
   }
   c.w_scale.values = scales;
   const ConvolutionSums sums = exact_sums(c);
-  const Spread spread = spread_of(c, sums);
+  const SumSpread spread = spread_of(c, sums);
   if (spread.width() <= 0) return;
   // Values are sums / 2^shift with a shift of at least 1 in every channel.
   const int fitting = floor_exponent(spread.width() / drawn_steps(rng)) + 1;
@@ -170,7 +170,7 @@ void make_exact_ties(Rng& rng, Convolution& c) {
 void solve_near_tie(Rng& rng, Convolution& c) {
   if (rng.chance(1, 2)) separate_channels(c);
   const ConvolutionSums sums = exact_sums(c);
-  const Spread spread = spread_of(c, sums);
+  const SumSpread spread = spread_of(c, sums);
   const auto element = pick_element(rng, c, sums, spread.width());
   if (!element) return fit_output(rng, c, 200);
   const double value = std::fabs(weighed(c, sums, *element)) / spread.width() * drawn_steps(rng);
@@ -248,7 +248,7 @@ void shrink_sums(Rng& rng, Convolution& c, bool has_bias) {
     for (std::int32_t& value : bias) value = static_cast<std::int32_t>(rng.between(-12, 12));
     c.bias = bias;
   }
-  const Spread spread = spread_of(c, exact_sums(c));
+  const SumSpread spread = spread_of(c, exact_sums(c));
   if (spread.width() <= 0) return;
   const double scale = static_cast<double>(c.w_scale_of(0));
   const double most = std::clamp(200 * scale / spread.width(), 1.0, 8.0);
@@ -290,7 +290,7 @@ void move_zero_points_to_ends(Rng& rng, Convolution& c) {
   const std::int64_t w_end = end_of(c.w.type, rng.chance(1, 2));
   std::fill(c.w_zero_point->values.begin(), c.w_zero_point->values.end(), w_end);
   c.bias.reset();
-  const Spread spread = spread_of(c, exact_sums(c));
+  const SumSpread spread = spread_of(c, exact_sums(c));
   const double most = std::max(spread.high, -spread.low);
   if (most <= 0) return;
   c.y_scale = static_cast<float>(most * static_cast<double>(c.x_scale.of(0)) / drawn_steps(rng));
@@ -308,13 +308,13 @@ void settle_output(Rng& rng, Convolution& c) {
 
 namespace {
 
-struct Extreme {
+struct ExtremeOperand {
   ElementType type;
   std::int64_t zero_point;
   std::int64_t value;  ///< 255 away from the zero point
 };
 
-Extreme draw_extreme(Rng& rng) {
+ExtremeOperand draw_extreme(Rng& rng) {
   const bool is_signed = rng.chance(1, 2);
   const bool high = rng.chance(1, 2);
   const std::int64_t lo = is_signed ? -128 : 0;
@@ -322,7 +322,7 @@ Extreme draw_extreme(Rng& rng) {
 }
 
 // One in 20 elements is random, so that low bits vary.
-Tensor draw_data(Rng& rng, const Extreme& extreme, std::vector<std::int64_t> shape) {
+Tensor draw_data(Rng& rng, const ExtremeOperand& extreme, std::vector<std::int64_t> shape) {
   Tensor tensor{extreme.type, std::move(shape), {}};
   tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
   rng.fill(tensor.bytes);
@@ -338,8 +338,8 @@ Convolution deep_convolution(Rng& rng, bool is_quantized, std::int64_t products)
   const std::int64_t channels = (products + taps - 1) / taps;
   const std::int64_t size = kernel - 1 + rng.between(1, 2);
   const std::int64_t outputs = rng.between(1, 3);
-  const Extreme x = draw_extreme(rng);
-  const Extreme w = draw_extreme(rng);
+  const ExtremeOperand x = draw_extreme(rng);
+  const ExtremeOperand w = draw_extreme(rng);
   Convolution result;
   result.is_quantized = is_quantized;
   result.x = draw_data(rng, x, {1, channels, size, size});

@@ -135,18 +135,18 @@ ConvolutionGeometry padded(ConvolutionGeometry sizes) {
   return sizes;
 }
 
-struct Channels {
+struct LayerChannels {
   std::int64_t in, out, group;
 };
 
-ConvolutionGeometry layer_of_axes(const Channels& channels, std::size_t rank, std::int64_t kernel, std::int64_t stride,
-                                  std::int64_t size) {
+ConvolutionGeometry layer_of_axes(const LayerChannels& channels, std::size_t rank, std::int64_t kernel,
+                                  std::int64_t stride, std::int64_t size) {
   const SpatialAxis axis{size, kernel, stride, 1, 0, 0, 0};
   return padded({1, channels.in, channels.out, channels.group, std::vector<SpatialAxis>(rank, axis)});
 }
 
 // Layers in their order; one that comes again is counted where it came first.
-class Network {
+class LayerCounts {
  public:
   void add(const ConvolutionGeometry& sizes) {
     const auto known = std::find_if(layers_.begin(), layers_.end(),
@@ -171,13 +171,13 @@ class Network {
 
 // He et al., Deep Residual Learning for Image Recognition, 2015, table 1; v1.5 has the stride in the 3x3.
 std::vector<CountedLayer> resnet50() {
-  struct Stage {
+  struct ResidualStage {
     std::int64_t blocks, width, size;  // size: of the stage's input
   };
-  Network network;
+  LayerCounts network;
   network.convolution(7, 2, 3, 64, 224);
   std::int64_t in = 64;
-  for (const auto& [blocks, width, first_size] : {Stage{3, 64, 56}, {4, 128, 56}, {6, 256, 28}, {3, 512, 14}}) {
+  for (const auto& [blocks, width, first_size] : {ResidualStage{3, 64, 56}, {4, 128, 56}, {6, 256, 28}, {3, 512, 14}}) {
     std::int64_t size = first_size;
     for (std::int64_t block = 0; block < blocks; ++block) {
       const std::int64_t stride = block == 0 && width > 64 ? 2 : 1;
@@ -198,7 +198,7 @@ struct BlockGroup {
 
 // Blocks of 1x1 expansion, depthwise, 1x1 projection between a stem and a head.
 std::vector<CountedLayer> inverted_residuals(std::span<const BlockGroup> groups) {
-  Network network;
+  LayerCounts network;
   network.convolution(3, 2, 3, 32, 224);
   std::int64_t in = 32;
   std::int64_t size = 112;
@@ -234,12 +234,12 @@ std::vector<CountedLayer> efficientnet_lite() {
 // Gulati et al., Conformer, 2020, table 1: dimensions and blocks; the kernel of 32 as 31, which has a middle. A
 // pointwise convolution to twice the width (for the gated linear unit), a depthwise one, a pointwise one.
 std::vector<CountedLayer> conformer() {
-  struct Size {
+  struct ConformerSize {
     std::int64_t width, blocks;
   };
   constexpr std::int64_t kFrames = 250;  // 10 s at 40 ms
   std::vector<CountedLayer> layers;
-  for (const auto& [width, blocks] : {Size{144, 16}, {256, 16}, {512, 17}}) {
+  for (const auto& [width, blocks] : {ConformerSize{144, 16}, {256, 16}, {512, 17}}) {
     layers.push_back({layer_of_axes({width, 2 * width, 1}, 1, 1, 1, kFrames), blocks});
     layers.push_back({layer_of_axes({width, width, width}, 1, 31, 1, kFrames), blocks});
     layers.push_back({layer_of_axes({width, width, 1}, 1, 1, 1, kFrames), blocks});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/model/draws/draws.h"
@@ -54,12 +55,8 @@ void draw_channels(Rng& rng, const Swarm& swarm, ConvolutionGeometry& sizes) {
   set_channels(sizes, group, inputs, rng.between(1, 5));
 }
 
-struct Pads {
-  std::int64_t begin;
-  std::int64_t end;
-};
-
-Pads draw_pads(Rng& rng, const Swarm& swarm, std::int64_t extent) {
+// Returns the pads at the begin and at the end of an axis.
+std::pair<std::int64_t, std::int64_t> draw_pads(Rng& rng, const Swarm& swarm, std::int64_t extent) {
   if (!swarm.draw(rng, feature::pads, 3, 5)) return {0, 0};
   switch (rng.below(3)) {
     case 0: return {extent / 2, extent / 2};
@@ -84,13 +81,13 @@ reference::SpatialAxis draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outp
   const std::int64_t extent = (kernel - 1) * dilation + 1;
   const bool explicit_pads = auto_pad == "NOTSET";
   const bool same = auto_pad[0] == 'S';
-  const Pads pads = explicit_pads ? draw_pads(rng, swarm, extent) : Pads{0, 0};
+  const auto [begin, end] = explicit_pads ? draw_pads(rng, swarm, extent) : std::pair<std::int64_t, std::int64_t>();
   const std::int64_t output = large == LargeExtent::position ? rng.between(129, 280) : rng.between(1, outputs);
   // The input that gives this output, with up to stride - 1 elements that no window reaches.
   const std::int64_t slack = rng.between(0, stride - 1);
-  const std::int64_t reach = same ? (output - 1) * stride + 1 : (output - 1) * stride + extent - pads.begin - pads.end;
+  const std::int64_t reach = same ? (output - 1) * stride + 1 : (output - 1) * stride + extent - begin - end;
   const std::int64_t input = std::max<std::int64_t>(1, reach + slack);
-  return {input, kernel, stride, dilation, pads.begin, pads.end, output};
+  return {input, kernel, stride, dilation, begin, end, output};
 }
 
 void draw_most_channels(Rng& rng, const Swarm& swarm, LargeExtent large, ConvolutionGeometry& sizes) {
@@ -284,18 +281,18 @@ bool leaves_out(const Swarm& swarm, Feature feature) {
 
 // One case in 64, where the block does not leave out what it is about.
 LargeExtent draw_large_extent(const Rng& rng, const Swarm& swarm) {
-  struct Kind {
+  struct LargeExtentKind {
     LargeExtent large;
     Feature about;
   };
-  static constexpr Kind kKinds[] = {{LargeExtent::dilation, feature::dilations},
-                                    {LargeExtent::kernel, feature::large_images},
-                                    {LargeExtent::batch, feature::batch},
-                                    {LargeExtent::position, feature::large_images},
-                                    {LargeExtent::channels, feature::register_widths}};
+  static constexpr LargeExtentKind kKinds[] = {{LargeExtent::dilation, feature::dilations},
+                                               {LargeExtent::kernel, feature::large_images},
+                                               {LargeExtent::batch, feature::batch},
+                                               {LargeExtent::position, feature::large_images},
+                                               {LargeExtent::channels, feature::register_widths}};
   Rng own = aside(rng, 1);
   if (!own.chance(1, 64)) return LargeExtent::none;
-  const Kind kind = own.pick(kKinds);
+  const LargeExtentKind kind = own.pick(kKinds);
   return leaves_out(swarm, kind.about) ? LargeExtent::none : kind.large;
 }
 

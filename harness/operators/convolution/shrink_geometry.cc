@@ -244,7 +244,7 @@ namespace {
 using reference::ConvolutionGeometry;
 
 // Holds the part of one axis that one output position reads, as an axis of its own with one output.
-struct Window {
+struct AxisWindow {
   Indices positions;  // positions in the input
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
@@ -253,10 +253,10 @@ struct Window {
 };
 
 // Returns a window of every position from the first tap to the last.
-Window dense_window(const SpatialAxis& axis, std::int64_t output) {
+AxisWindow dense_window(const SpatialAxis& axis, std::int64_t output) {
   const std::int64_t extent = axis.kernel_extent();
   const std::int64_t first = output * axis.stride - axis.pad_begin;
-  Window window{{}, 1, axis.dilation, std::max<std::int64_t>(0, -first), 0};
+  AxisWindow window{{}, 1, axis.dilation, std::max<std::int64_t>(0, -first), 0};
   for (std::int64_t at = first; at < first + extent; ++at) {
     if (at >= 0 && at < axis.input) window.positions.push_back(at);
   }
@@ -265,8 +265,8 @@ Window dense_window(const SpatialAxis& axis, std::int64_t output) {
 }
 
 // Only the positions that a tap reads, side by side.
-Window compact_window(const SpatialAxis& axis, std::int64_t output) {
-  Window window;
+AxisWindow compact_window(const SpatialAxis& axis, std::int64_t output) {
+  AxisWindow window;
   for (std::int64_t tap = 0; tap < axis.kernel; ++tap) {
     const std::int64_t at = output * axis.stride - axis.pad_begin + tap * axis.dilation;
     if (at < 0) ++window.pad_begin;
@@ -278,24 +278,24 @@ Window compact_window(const SpatialAxis& axis, std::int64_t output) {
 
 // A window that reads no position: one position, all of the kernel before it, and the next output
 // beyond the end.
-Window padding_window(const SpatialAxis& axis, bool compact) {
+AxisWindow padding_window(const SpatialAxis& axis, bool compact) {
   const std::int64_t extent = compact ? axis.kernel : axis.kernel_extent();
   return {{0}, 2, compact ? 1 : axis.dilation, extent, 0};
 }
 
-Window window_of(const SpatialAxis& axis, std::int64_t output, bool compact) {
-  Window window = compact ? compact_window(axis, output) : dense_window(axis, output);
+AxisWindow window_of(const SpatialAxis& axis, std::int64_t output, bool compact) {
+  AxisWindow window = compact ? compact_window(axis, output) : dense_window(axis, output);
   if (window.positions.empty()) return padding_window(axis, compact);
   return window;
 }
 
-Case with_windows(Case test_case, const std::vector<Window>& windows) {
+Case with_windows(Case test_case, const std::vector<AxisWindow>& windows) {
   Tensor& x = *test_case.inputs[*position_of(test_case, "x")];
   Indices strides;
   Indices dilations;
   Indices pads(2 * windows.size());
   for (std::size_t axis = 0; axis < windows.size(); ++axis) {
-    const Window& window = windows[axis];
+    const AxisWindow& window = windows[axis];
     x = with_positions(x, 2 + axis, window.positions);
     strides.push_back(window.stride);
     dilations.push_back(window.dilation);
@@ -404,7 +404,7 @@ void jump_to_window(Subject& subject) {
   const Indices wrong = subject.wrong_element();
   if (!g || wrong.size() != g->axes.size() + 2) return;
   for (const bool compact : {true, false}) {
-    std::vector<Window> windows;
+    std::vector<AxisWindow> windows;
     for (std::size_t axis = 0; axis < g->axes.size(); ++axis) {
       windows.push_back(window_of(g->axes[axis], wrong[2 + axis], compact));
     }

@@ -15,7 +15,7 @@ namespace {
 using reference::ConvolutionGeometry;
 using reference::SpatialAxis;
 
-enum class Extent : std::uint8_t {
+enum class SweptExtent : std::uint8_t {
   input_channels,
   output_channels,
   depthwise_channels,
@@ -39,8 +39,8 @@ enum class Extent : std::uint8_t {
   depthwise_edge,           ///< as `edge`, with one group for each channel
 };
 
-struct Size {
-  Extent extent;
+struct SweptSize {
+  SweptExtent extent;
   std::int64_t value;
 };
 
@@ -85,30 +85,32 @@ std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {
 
 constexpr std::int64_t kEdges = 32;
 
-const std::vector<Size>& all_sizes() {
-  static const std::vector<Size> all = [] {
-    std::vector<Size> list;
-    const auto add = [&](Extent extent, const std::vector<std::int64_t>& values) {
+const std::vector<SweptSize>& all_sizes() {
+  static const std::vector<SweptSize> all = [] {
+    std::vector<SweptSize> list;
+    const auto add = [&](SweptExtent extent, const std::vector<std::int64_t>& values) {
       for (const std::int64_t value : values) list.push_back({extent, value});
     };
-    for (const Extent extent : {Extent::input_channels, Extent::output_channels, Extent::depthwise_channels,
-                                Extent::width, Extent::height, Extent::whole_windows, Extent::pointwise_pixels}) {
+    for (const SweptExtent extent :
+         {SweptExtent::input_channels, SweptExtent::output_channels, SweptExtent::depthwise_channels,
+          SweptExtent::width, SweptExtent::height, SweptExtent::whole_windows, SweptExtent::pointwise_pixels}) {
       add(extent, around_powers());
     }
-    add(Extent::depth_multiplier, up_to(1, 8));
-    add(Extent::batch, up_to(1, 9));
-    for (const Extent extent : {Extent::batch, Extent::stride, Extent::wide_pad}) add(extent, kAroundBytes);
-    add(Extent::kernel_width, up_to(1, 16));
-    add(Extent::kernel_width, {25});
-    add(Extent::depthwise_kernel_width, {1, 2, 3, 4, 5, 9, 16, 25});
-    add(Extent::depthwise_kernel_height, {1, 2, 3, 4, 5, 9, 16, 25});
-    add(Extent::kernel_height, up_to(1, 16));
-    add(Extent::dilation, up_to(1, 24));
-    add(Extent::stride, up_to(1, 9));
-    add(Extent::pads, up_to(0, 80));
-    add(Extent::depthwise_pads, up_to(0, 80));
-    add(Extent::pointwise_pads, up_to(0, 15));
-    for (const Extent extent : {Extent::edge, Extent::depthwise_edge}) add(extent, up_to(0, kEdges - 1));
+    add(SweptExtent::depth_multiplier, up_to(1, 8));
+    add(SweptExtent::batch, up_to(1, 9));
+    for (const SweptExtent extent : {SweptExtent::batch, SweptExtent::stride, SweptExtent::wide_pad})
+      add(extent, kAroundBytes);
+    add(SweptExtent::kernel_width, up_to(1, 16));
+    add(SweptExtent::kernel_width, {25});
+    add(SweptExtent::depthwise_kernel_width, {1, 2, 3, 4, 5, 9, 16, 25});
+    add(SweptExtent::depthwise_kernel_height, {1, 2, 3, 4, 5, 9, 16, 25});
+    add(SweptExtent::kernel_height, up_to(1, 16));
+    add(SweptExtent::dilation, up_to(1, 24));
+    add(SweptExtent::stride, up_to(1, 9));
+    add(SweptExtent::pads, up_to(0, 80));
+    add(SweptExtent::depthwise_pads, up_to(0, 80));
+    add(SweptExtent::pointwise_pads, up_to(0, 15));
+    for (const SweptExtent extent : {SweptExtent::edge, SweptExtent::depthwise_edge}) add(extent, up_to(0, kEdges - 1));
     return list;
   }();
   return all;
@@ -145,15 +147,15 @@ void make_depthwise(ConvolutionGeometry& sizes) {
   set_channels(sizes, {sizes.input_channels, sizes.input_channels, sizes.input_channels});
 }
 
-bool needs_height(Extent extent) {
+bool needs_height(SweptExtent extent) {
   switch (extent) {
-    case Extent::height:
-    case Extent::kernel_height:
-    case Extent::depthwise_pads:
-    case Extent::pads:
-    case Extent::pointwise_pads:
-    case Extent::depthwise_kernel_width:
-    case Extent::depthwise_kernel_height: return true;
+    case SweptExtent::height:
+    case SweptExtent::kernel_height:
+    case SweptExtent::depthwise_pads:
+    case SweptExtent::pads:
+    case SweptExtent::pointwise_pads:
+    case SweptExtent::depthwise_kernel_width:
+    case SweptExtent::depthwise_kernel_height: return true;
     default: return false;
   }
 }
@@ -175,52 +177,52 @@ void make_pointwise(ConvolutionGeometry& sizes) {
 }
 
 // False where the shape has no such extent.
-bool resize(const Size& size, ConvolutionGeometry& sizes) {
+bool resize(const SweptSize& size, ConvolutionGeometry& sizes) {
   if (needs_height(size.extent) && sizes.axes.size() < 2) return false;
   switch (size.extent) {
-    case Extent::input_channels:
+    case SweptExtent::input_channels:
       set_channels(sizes, {1, size.value, std::min<std::int64_t>(sizes.output_channels, 5)});
       break;
-    case Extent::output_channels:
+    case SweptExtent::output_channels:
       set_channels(sizes, {1, std::min<std::int64_t>(sizes.input_channels, 5), size.value});
       break;
-    case Extent::depthwise_channels: set_channels(sizes, {size.value, size.value, size.value}); break;
-    case Extent::depth_multiplier: set_channels(sizes, {3, 3, 3 * size.value}); break;
-    case Extent::width: sizes.axes.back().output = size.value; break;
-    case Extent::height: sizes.axes.front().output = size.value; break;
-    case Extent::batch: sizes.batch = size.value; break;
-    case Extent::whole_windows:
+    case SweptExtent::depthwise_channels: set_channels(sizes, {size.value, size.value, size.value}); break;
+    case SweptExtent::depth_multiplier: set_channels(sizes, {3, 3, 3 * size.value}); break;
+    case SweptExtent::width: sizes.axes.back().output = size.value; break;
+    case SweptExtent::height: sizes.axes.front().output = size.value; break;
+    case SweptExtent::batch: sizes.batch = size.value; break;
+    case SweptExtent::whole_windows:
       sizes.batch = size.value;
       make_windows_whole(sizes);
       break;
-    case Extent::pointwise_pixels:
+    case SweptExtent::pointwise_pixels:
       make_pointwise(sizes);
       sizes.axes.back().output = size.value;
       break;
-    case Extent::kernel_width: sizes.axes.back().kernel = size.value; break;
-    case Extent::kernel_height: sizes.axes.front().kernel = size.value; break;
-    case Extent::dilation:
+    case SweptExtent::kernel_width: sizes.axes.back().kernel = size.value; break;
+    case SweptExtent::kernel_height: sizes.axes.front().kernel = size.value; break;
+    case SweptExtent::dilation:
       for (SpatialAxis& axis : sizes.axes) axis.dilation = size.value;
       break;
-    case Extent::stride:
+    case SweptExtent::stride:
       // Far along one axis only, so that x stays small.
       for (SpatialAxis& axis : sizes.axes) axis.stride = std::min<std::int64_t>(size.value, 9);
       sizes.axes.back().stride = size.value;
       break;
-    case Extent::depthwise_pads: make_depthwise(sizes); [[fallthrough]];
-    case Extent::pads: set_pads(sizes, 3, size.value, 3); break;
-    case Extent::pointwise_pads: set_pads(sizes, 1, size.value, 2); break;
-    case Extent::wide_pad:
+    case SweptExtent::depthwise_pads: make_depthwise(sizes); [[fallthrough]];
+    case SweptExtent::pads: set_pads(sizes, 3, size.value, 3); break;
+    case SweptExtent::pointwise_pads: set_pads(sizes, 1, size.value, 2); break;
+    case SweptExtent::wide_pad:
       sizes.axes.back().pad_begin = size.value;
       sizes.axes.back().output = size.value + 2;
       break;
-    case Extent::depthwise_edge: make_depthwise(sizes); [[fallthrough]];
-    case Extent::edge: set_edge(sizes, size.value); break;
-    case Extent::depthwise_kernel_width:
-    case Extent::depthwise_kernel_height:
+    case SweptExtent::depthwise_edge: make_depthwise(sizes); [[fallthrough]];
+    case SweptExtent::edge: set_edge(sizes, size.value); break;
+    case SweptExtent::depthwise_kernel_width:
+    case SweptExtent::depthwise_kernel_height:
       make_depthwise(sizes);
       for (SpatialAxis& axis : sizes.axes) axis.kernel = 3;
-      (size.extent == Extent::depthwise_kernel_width ? sizes.axes.back() : sizes.axes.front()).kernel = size.value;
+      (size.extent == SweptExtent::depthwise_kernel_width ? sizes.axes.back() : sizes.axes.front()).kernel = size.value;
       break;
   }
   return true;
@@ -266,7 +268,7 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
     if (!resize(all_sizes()[size], sizes) || !place(drawn_row, sizes) || input_elements(sizes) > kMostInput) continue;
     Row row = classes_of(drawn_row, sizes);
     if (!takes(row)) continue;
-    Drawn drawn = draw_values(own, row, sizes);
+    DrawnConvolution drawn = draw_values(own, row, sizes);
     // One of many outputs is often near a tie.
     row[kScales] = drawn.scales;
     if (!drawn.data_in_class || !takes(row) || (!drawn.detects_much && attempt + 1 < kAttempts)) continue;
@@ -276,7 +278,7 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
 }
 
 std::string size_name(std::size_t size) {
-  const Size& one = all_sizes()[size];
+  const SweptSize& one = all_sizes()[size];
   return fmt::format("{} {}", kNames[static_cast<std::size_t>(one.extent)], one.value);
 }
 

@@ -135,13 +135,13 @@ double stored_as(SumType type, double value) {
   return static_cast<float>(value);
 }
 
-struct Folding {
+struct SumFolding {
   RunOf run;
   SumType type;
   bool is_raw;  // x and w as stored; what their zero points contribute is added apart, and right
 };
 
-Folding folding_of(std::int64_t which) {
+SumFolding folding_of(std::int64_t which) {
   return {static_cast<RunOf>(which % std::int64_t{std::size(kRuns)}),
           static_cast<SumType>(which / std::int64_t{std::size(kRuns)} % std::int64_t{std::size(kSumTypes)}),
           which >= std::int64_t{std::size(kRuns) * std::size(kSumTypes)}};
@@ -166,7 +166,7 @@ std::size_t end_of_run(RunOf run, std::size_t begin, std::size_t taps, std::size
 // through the taps as they come.
 std::int64_t folded(const StageContext& context, std::int64_t which) {
   const Window& window = window_of(context);
-  const Folding folding = folding_of(which);
+  const SumFolding folding = folding_of(which);
   const auto taps = static_cast<std::size_t>(window.operands.geometry.kernel_taps());
   const auto channels = static_cast<std::size_t>(window.operands.geometry.group_input_channels());
   const bool is_in_order = folding.run == RunOf::channel || folding.run == RunOf::all;

@@ -61,7 +61,7 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
     Rng own(rng.next());
     // One window, wholly in padding before x, without a bias: its sum is 0, which is near no tie.
     const bool pads_behind = attempt >= kAttempts / 2;
-    Drawn drawn = draw_values(own, row, draw_sizes(own, row, attempt < 8 ? 1 : 4, pads_behind));
+    DrawnConvolution drawn = draw_values(own, row, draw_sizes(own, row, attempt < 8 ? 1 : 4, pads_behind));
     if (!drawn.in_class && !best && attempt + 1 == kMostAttempts) {
       last = finished(row, std::move(drawn.convolution));
     }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kChannelClasses = 11;
 constexpr std::size_t kGroupClasses = 4;
 
-// Parameters in the order of Position, classes in the order of their enumerations.
+// Parameters in the order of ConvolutionPosition, classes in the order of their enumerations.
 std::vector<Parameter> parameters() {
   const std::vector<std::string> channels{
       "1",       "2 or 3",        "4 mod 8",         "8 mod 16",       "16 mod 32",       "multiple of 32",

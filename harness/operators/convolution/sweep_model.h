@@ -13,7 +13,7 @@
 
 namespace qconform::sweep::convolution {
 
-enum Position : std::size_t {
+enum ConvolutionPosition : std::size_t {
   kOperator,
   kXType,
   kWType,
@@ -81,7 +81,7 @@ struct Channels {
 void set_channels(reference::ConvolutionGeometry& sizes, const Channels& channels);
 
 /// Parameters of w are drawn one for each output channel, and all attributes are stated: finished() makes a case of it.
-struct Drawn {
+struct DrawnConvolution {
   Convolution convolution;
   bool in_class = true;  ///< scales and data have their classes; the others have them always
   bool data_in_class = true;
@@ -90,7 +90,7 @@ struct Drawn {
 };
 
 /// Pads of the sizes are as the attribute has them.
-[[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const reference::ConvolutionGeometry& sizes);
+[[nodiscard]] DrawnConvolution draw_values(Rng& rng, const Row& row, const reference::ConvolutionGeometry& sizes);
 
 /// The classes of a valid convolution of the model.
 [[nodiscard]] Row classify_convolution(const Case& test_case);

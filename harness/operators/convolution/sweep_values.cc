@@ -211,9 +211,9 @@ bool has_near_tie(const Convolution& c, const ConvolutionSums& sums) {
   return false;
 }
 
-Drawn draw_values(Rng& rng, const Row& row, const reference::ConvolutionGeometry& sizes) {
+DrawnConvolution draw_values(Rng& rng, const Row& row, const reference::ConvolutionGeometry& sizes) {
   static constexpr const char* kNames[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
-  Drawn drawn;
+  DrawnConvolution drawn;
   Convolution& c = drawn.convolution;
   c.is_quantized = row[kOperator] == kQLinearConv;
   c.auto_pad = kNames[row[kAutoPad]];
