@@ -82,17 +82,17 @@ Case with_bias(Case graph, std::size_t sum, Tensor integers, const Scales& scale
 }
 
 // The bias of a sum as a kernel in integers would have it.
-struct Bias {
+struct IntegerBias {
   Tensor integers;
   Scales stated;  // the scales of its DQ
   Scales of_sum;  // sx * sw
 };
-std::optional<Bias> integer_bias(const Case& graph, const Node& node) {
+std::optional<IntegerBias> integer_bias(const Case& graph, const Node& node) {
   if (!is_sum(node) || input_of(node, 2).empty()) return {};
   const auto b = constant_data(graph, node.inputs[2]);
   const auto scales = scales_of_sum(graph, node);
   if (!b || !scales || b->data.type != ElementType::int32 || b->data.shape.size() != 1) return {};
-  return Bias{b->data, b->scale.values<float>(), *scales};
+  return IntegerBias{b->data, b->scale.values<float>(), *scales};
 }
 
 bool fits(const Tensor& bias, const Scales& scales) {

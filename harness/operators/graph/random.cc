@@ -559,16 +559,29 @@ std::optional<Wire> requantization(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("Cast", {y}, {{"to", std::int64_t{1}}}));
 }
 
-struct Choice {
+struct WeightedStep {
   Step step;
   std::uint32_t weight;
 };
-constexpr std::array kChoices{
-    Choice{conv, 6},           Choice{conv_transpose, 1}, Choice{gemm, 4},           Choice{matmul, 3},
-    Choice{binary, 4},         Choice{activation, 4},     Choice{pool, 4},           Choice{movement, 4},
-    Choice{reduction, 1},      Choice{square, 1},         Choice{division, 1},       Choice{dynamic_matmul, 1},
-    Choice{qlinear_matmul, 1}, Choice{packed_matmul, 1},  Choice{blocked_matmul, 1}, Choice{topk, 1},
-    Choice{requantization, 2}, Choice{turned_matmul, 1},  Choice{twins, 1}};
+constexpr auto kChoices = std::to_array<WeightedStep>({{conv, 6},
+                                                       {conv_transpose, 1},
+                                                       {gemm, 4},
+                                                       {matmul, 3},
+                                                       {binary, 4},
+                                                       {activation, 4},
+                                                       {pool, 4},
+                                                       {movement, 4},
+                                                       {reduction, 1},
+                                                       {square, 1},
+                                                       {division, 1},
+                                                       {dynamic_matmul, 1},
+                                                       {qlinear_matmul, 1},
+                                                       {packed_matmul, 1},
+                                                       {blocked_matmul, 1},
+                                                       {topk, 1},
+                                                       {requantization, 2},
+                                                       {turned_matmul, 1},
+                                                       {twins, 1}});
 
 // Returns the weights of the choices in one block of graphs: every choice as usual, left out, or common.
 std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {

@@ -60,7 +60,7 @@ std::vector<Column> own_columns() {
        [](const UnitView& v) -> std::uint8_t { return activation_of(v); }},
       {{"before a",
         {"nothing", "Transpose", "Reshape", "Slice", "Pad", "Squeeze or Unsqueeze", "Identity", "QuantizeLinear"}},
-       [](Unit& u, std::uint8_t c) { u.path = static_cast<Path>(c); },
+       [](Unit& u, std::uint8_t c) { u.path = static_cast<InputPath>(c); },
        [](const UnitView& v) -> std::uint8_t { return path_of(v); }},
       {{"width", texts_of(kSizes), 2, sweep::ParameterRole::extent},
        [](Unit& u, std::uint8_t c) { u.width = kSizes[c]; },

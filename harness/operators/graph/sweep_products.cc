@@ -13,7 +13,7 @@ using enum ElementType;
 using sweep::Constraint;
 using sweep::Row;
 
-enum OwnPosition : std::size_t {
+enum ProductPosition : std::size_t {
   kWType = kCommonPositions,
   kWLayout,
   kWZeroPoint,
@@ -56,7 +56,7 @@ std::vector<Column> own_columns() {
        [](const UnitView& v) { return class_of(kWTypes, v.type(v.other->inputs[0])); }},
       // The axis is that of w as it is stored: behind a Transpose the first two axes change places.
       {{"w parameters", {"per tensor", "axis 0", "axis 1", "axis -1", "blocks"}},
-       [](Unit& u, std::uint8_t c) { u.w.layout = static_cast<Layout>(c); },
+       [](Unit& u, std::uint8_t c) { u.w.layout = static_cast<ParameterLayout>(c); },
        [](const UnitView& v) -> std::uint8_t { return v.layout(*v.other); }},
       {{"w zero point", {"low end", "middle", "high end", "other", "omitted"}, kMiddle},
        [](Unit& u, std::uint8_t c) { u.w.zero_point = static_cast<ZeroPoint>(c); },
@@ -78,7 +78,7 @@ std::vector<Column> own_columns() {
        [](const UnitView& v) -> std::uint8_t { return activation_of(v); }},
       {{"before x",
         {"nothing", "Transpose", "Reshape", "Slice", "Pad", "Squeeze or Unsqueeze", "Identity", "QuantizeLinear"}},
-       [](Unit& u, std::uint8_t c) { u.path = static_cast<Path>(c); },
+       [](Unit& u, std::uint8_t c) { u.path = static_cast<InputPath>(c); },
        [](const UnitView& v) -> std::uint8_t { return path_of(v); }},
       {{"factors", {"none", "alpha", "beta", "alpha and beta"}},
        [](Unit& u, std::uint8_t c) { u.factors = static_cast<Factors>(c); },
@@ -87,7 +87,7 @@ std::vector<Column> own_columns() {
        [](Unit& u, std::uint8_t c) { u.transposed = static_cast<Transposed>(c); },
        [](const UnitView& v) { return flags(*v.compute, "transA", "transB"); }},
       {{"window", {"one element", "padded", "strided"}, 0, sweep::ParameterRole::geometry},
-       [](Unit& u, std::uint8_t c) { u.window = static_cast<Window>(c); },
+       [](Unit& u, std::uint8_t c) { u.window = static_cast<WindowKind>(c); },
        [](const UnitView& v) -> std::uint8_t {
          return v.compute->attribute("pads") != nullptr      ? kPaddedWindow
                 : v.compute->attribute("strides") != nullptr ? kStrided

@@ -97,7 +97,7 @@ ZeroPoint UnitView::zero_point(const Node& node) const {
   return static_cast<ZeroPoint>(sweep::zero_point_class(zero_point.type, integer_at(zero_point, 0)));
 }
 
-Layout UnitView::layout(const Node& node) const {
+ParameterLayout UnitView::layout(const Node& node) const {
   if (scale(node).is_scalar()) return kPerTensor;
   if (node.attribute("block_size") != nullptr) return kBlocks;
   const auto value = node.get_or<std::int64_t>("axis", 1);
@@ -150,12 +150,12 @@ Scales scales_of(const UnitView& view) {
   return reference::is_power_of_two(scale) ? kPowersOfTwo : kOrdinary;
 }
 
-Path path_of(const UnitView& view) {
+InputPath path_of(const UnitView& view) {
   if (view.path == nullptr) return kDirect;
   static constexpr std::array<std::string_view, 8> kPaths{"",    "Transpose", "Reshape",  "Slice",
                                                           "Pad", "Squeeze",   "Identity", "DequantizeLinear"};
   if (view.path->op_type == "Unsqueeze") return kSqueezed;
-  return static_cast<Path>(std::find(kPaths.begin(), kPaths.end(), view.path->op_type) - kPaths.begin());
+  return static_cast<InputPath>(std::find(kPaths.begin(), kPaths.end(), view.path->op_type) - kPaths.begin());
 }
 
 namespace {
@@ -295,10 +295,10 @@ std::vector<Column> common_columns(Compute first, Compute behind) {
          return op_type == "QuantizeLinear" ? kOne : op_type == "DequantizeLinear" ? kDequantizedToo : kRealToo;
        }},
       {{"x parameters", {"per tensor", "axis 0", "axis 1", "axis -1", "blocks"}},
-       [](Unit& u, std::uint8_t c) { u.x.layout = static_cast<Layout>(c); },
+       [](Unit& u, std::uint8_t c) { u.x.layout = static_cast<ParameterLayout>(c); },
        [](const UnitView& v) -> std::uint8_t { return v.layout(*v.x); }},
       {{"y parameters", {"per tensor", "axis 0", "axis 1", "axis -1", "blocks"}},
-       [](Unit& u, std::uint8_t c) { u.y.layout = static_cast<Layout>(c); },
+       [](Unit& u, std::uint8_t c) { u.y.layout = static_cast<ParameterLayout>(c); },
        [](const UnitView& v) -> std::uint8_t { return v.layout(*v.quantize); }},
   };
 }

@@ -40,7 +40,7 @@ class UnitView {
   [[nodiscard]] const Tensor& scale(const Node& node) const { return *tensor(node.inputs[1]); }
   [[nodiscard]] double first_scale(const Node& node) const;
   [[nodiscard]] ZeroPoint zero_point(const Node& node) const;
-  [[nodiscard]] Layout layout(const Node& node) const;
+  [[nodiscard]] ParameterLayout layout(const Node& node) const;
   /// Whether the other operand's scale is x's, by value or by name; kDiffer without one.
   [[nodiscard]] Alike alike(const Node* node) const;
   [[nodiscard]] ElementType type(const std::string& value) const;
@@ -57,7 +57,7 @@ class UnitView {
 [[nodiscard]] Activation activation_of(const UnitView& view);
 [[nodiscard]] Bias bias_of(const UnitView& view);
 [[nodiscard]] Scales scales_of(const UnitView& view);
-[[nodiscard]] Path path_of(const UnitView& view);
+[[nodiscard]] InputPath path_of(const UnitView& view);
 
 // The parameters of the models.
 
@@ -69,7 +69,7 @@ struct Column {
 };
 
 /// The first parameters of all models.
-enum Position : std::size_t {
+enum UnitPosition : std::size_t {
   kComputePosition,
   kOpset,
   kXType,

@@ -53,7 +53,7 @@ void make_quiet(Rng& rng, Tensor& tensor, const std::vector<std::int64_t>& zero_
   }
 }
 
-Shape parameter_shape(Layout layout, const Shape& shape, std::size_t blocked) {
+Shape parameter_shape(ParameterLayout layout, const Shape& shape, std::size_t blocked) {
   switch (layout) {
     case kPerTensor: return {};
     case kAxis0: return {shape[0]};
@@ -249,7 +249,7 @@ bool is_unsqueezed(const Shape& shape) {
 }
 
 // The shape that x has before the path.
-Shape stored_shape(Path path, Shape shape) {
+Shape stored_shape(InputPath path, Shape shape) {
   switch (path) {
     case kTransposed: std::swap(shape[shape.size() - 2], shape.back()); break;
     case kReshaped: return {shape[0], elements_of(shape) / std::max<std::int64_t>(shape[0], 1)};

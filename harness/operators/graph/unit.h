@@ -78,15 +78,24 @@ inline constexpr Compute kFirstMove = kNearestResize;  ///< from here on, nodes 
 /// of a QuantizeLinear alone: omitted, beside output_dtype.
 enum ZeroPoint : std::uint8_t { kLow, kMiddle, kHigh, kOther, kOmitted, kByType };
 /// kBlocks: of kBlock elements along the last axis, or the one that is summed.
-enum Layout : std::uint8_t { kPerTensor, kAxis0, kAxis1, kLastAxis, kBlocks };
+enum ParameterLayout : std::uint8_t { kPerTensor, kAxis0, kAxis1, kLastAxis, kBlocks };
 enum Scales : std::uint8_t { kPowersOfTwo, kOrdinary, kTiny, kHuge };
 enum Bias : std::uint8_t { kNoBias, kExactBias, kOtherBiasScale, kLargeBias, kFloatBias };
 enum Activation : std::uint8_t { kNone, kReluBehind, kClipBehind, kClipAtEnds, kReversedClip, kLeakyReluBehind };
 enum Consumers : std::uint8_t { kOne, kDequantizedToo, kRealToo };
 /// The nodes between the DequantizeLinear of x and the compute node.
-enum Path : std::uint8_t { kDirect, kTransposed, kReshaped, kSliced, kPadded, kSqueezed, kIdentityPath, kRequantized };
+enum InputPath : std::uint8_t {
+  kDirect,
+  kTransposed,
+  kReshaped,
+  kSliced,
+  kPadded,
+  kSqueezed,
+  kIdentityPath,
+  kRequantized
+};
 enum Source : std::uint8_t { kInitializer, kFed, kTransposedSource };
-enum Window : std::uint8_t { kPlain, kPaddedWindow, kStrided };
+enum WindowKind : std::uint8_t { kPlain, kPaddedWindow, kStrided };
 enum Factors : std::uint8_t { kNoFactors, kAlpha, kBeta, kAlphaBeta };
 enum Transposed : std::uint8_t { kNeither, kA, kB, kBoth };
 enum Broadcast : std::uint8_t { kSameShape, kChannels, kScalar, kRow };
@@ -101,7 +110,7 @@ inline constexpr std::int64_t kChannelsOfPair = 3;
 struct Operand {
   ElementType type = ElementType::uint8;
   ZeroPoint zero_point = kMiddle;
-  Layout layout = kPerTensor;
+  ParameterLayout layout = kPerTensor;
 };
 
 struct Unit {
@@ -114,7 +123,7 @@ struct Unit {
   Operand y;
   Alike alike = kDiffer;
   Consumers consumers = kOne;
-  Path path = kDirect;
+  InputPath path = kDirect;
   Activation activation = kNone;
 
   // Products. Sums have k terms, times the elements of the window.
@@ -126,7 +135,7 @@ struct Unit {
   std::optional<double> bias_ratio = {};
   Factors factors = kNoFactors;
   Transposed transposed = kNeither;
-  Window window = kPlain;
+  WindowKind window = kPlain;
   /// Data lies within 7 of its zero point: long sums stay exact.
   bool is_quiet = false;
   /// A second node reads the same weights and bias: its output is one of the graph too.
