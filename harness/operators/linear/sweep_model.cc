@@ -48,12 +48,12 @@ std::vector<std::int64_t> draw_blocks(Rng& rng, std::uint8_t block) {
 }
 
 // The length of the axis that parameters lie along, and the product of the other dimensions.
-struct Size {
+struct AxisSize {
   std::int64_t length;
   std::int64_t others;
 };
 
-bool fits(const Row& row, std::int64_t block, Size size) {
+bool fits(const Row& row, std::int64_t block, AxisSize size) {
   if (elements_class(size.length * size.others) != row[kElements]) return false;
   if (row[kRank] <= 1 && size.others != 1) return false;
   if (row[kRank] == 0 && size.length != 1) return false;
@@ -66,8 +66,8 @@ bool fits(const Row& row, std::int64_t block, Size size) {
   return (row[kScales] == kOneScale) == (parameters == 1);
 }
 
-std::optional<Size> draw_size(Rng& rng, const Row& row, std::int64_t block) {
-  std::vector<Size> sizes;
+std::optional<AxisSize> draw_size(Rng& rng, const Row& row, std::int64_t block) {
+  std::vector<AxisSize> sizes;
   for (std::int64_t length = 1; length <= kLongestAxis; ++length) {
     const std::int64_t most = length == 1 ? kLongestAxis : 12;
     for (std::int64_t others = 1; others <= most && length * others <= kMostElements; ++others) {
@@ -90,7 +90,7 @@ std::int64_t draw_dimension(Rng& rng, const Row& row) {
   }
 }
 
-std::vector<std::int64_t> dimensions(Rng& rng, std::int64_t rank, std::int64_t dimension, Size size) {
+std::vector<std::int64_t> dimensions(Rng& rng, std::int64_t rank, std::int64_t dimension, AxisSize size) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), 1);
   if (rank == 0) return shape;
   shape[static_cast<std::size_t>(dimension)] = size.length;
@@ -245,7 +245,7 @@ std::vector<Constraint> common_constraints() {
 
 LinearQuantization draw_placement(Rng& rng, const Row& row, bool quantizes) {
   LinearQuantization node{.quantizes = quantizes, .opset_version = kVersions[row[kVersion]]};
-  std::optional<Size> size;
+  std::optional<AxisSize> size;
   for (const std::int64_t block : draw_blocks(rng, row[kBlock])) {
     if (block > 0) node.block_size = block;
     if ((size = draw_size(rng, row, block))) break;

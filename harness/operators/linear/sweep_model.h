@@ -15,7 +15,7 @@
 namespace qconform::sweep::linear {
 
 /// The first parameters of both models.
-enum Position : std::size_t {
+enum LinearPosition : std::size_t {
   kVersion,
   kRank,
   kLayout,
@@ -31,8 +31,8 @@ enum LayoutClass : std::uint8_t { kScalar, kPerAxis, kWholeBlocks, kPartialBlock
 enum AxisClass : std::uint8_t { kDefaultAxis, kFirst, kMiddleAxis, kLast, kNegative };
 enum BlockClass : std::uint8_t { kNoBlock, kBlock1, kBlockSmall, kBlock16, kBlock32 };
 enum ElementsClass : std::uint8_t { kOneElement, kFew, kUnder16, kOf16, kOver16, kOdd, kEven };
-enum ZeroPointClass : std::uint8_t { kLow, kMiddle, kHigh, kOther, kOmitted, kDistinct };
-enum ScalesClass : std::uint8_t { kOneScale, kAlike, kDistinctScales };
+enum LinearZeroPointClass : std::uint8_t { kLow, kMiddle, kHigh, kOther, kOmitted, kDistinct };
+enum LinearScalesClass : std::uint8_t { kOneScale, kAlike, kDistinctScales };
 
 inline constexpr std::int64_t kVersions[] = {10, 13, 19, 21, 23, 24, 25};
 enum VersionClass : std::uint8_t { k10, k13, k19, k21, k23, k24, k25 };

@@ -12,7 +12,7 @@ namespace {
 
 using enum ElementType;
 
-enum OwnPosition : std::size_t {
+enum QuantizePosition : std::size_t {
   kXType = kCommonPositions,
   kYType,
   kScaleType,
@@ -23,7 +23,7 @@ enum OwnPosition : std::size_t {
   kValues,
   kPositions
 };
-enum ScaleClass : std::uint8_t { kOrdinaryScale, kPowerOfTwo };
+enum YScaleClass : std::uint8_t { kOrdinaryScale, kPowerOfTwo };
 
 constexpr ElementType kXTypes[] = {float32, float16, bfloat16, int32};
 constexpr ElementType kYTypes[] = {uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz, uint16, int16,

@@ -19,12 +19,12 @@ using reference::FloatFormat;
 constexpr double kLargestValue = 60000;
 
 // The quotients that y holds without saturating, before the zero point is added.
-struct Interval {
+struct QuotientInterval {
   double lo;
   double hi;
 };
 
-Interval interval_of(const reference::QuantizeLinear& node, std::size_t parameter) {
+QuotientInterval interval_of(const reference::QuantizeLinear& node, std::size_t parameter) {
   if (!is_integer(node.y_type)) {
     const FloatFormat& format = reference::float_format(node.y_type);
     const double largest = decode(format, format.largest());
@@ -68,7 +68,7 @@ std::uint8_t class_of_element(const reference::QuantizeLinear& node, ElementType
   return subnormal ? std::uint8_t{kSubnormal} : class_of_quotient(node, x, parameter);
 }
 
-double draw_within(Rng& rng, const reference::QuantizeLinear& node, const Interval& interval) {
+double draw_within(Rng& rng, const reference::QuantizeLinear& node, const QuotientInterval& interval) {
   if (!is_integer(node.y_type)) {
     // A value of y, and a little less.
     const FloatFormat& format = reference::float_format(node.y_type);
@@ -82,7 +82,7 @@ double draw_within(Rng& rng, const reference::QuantizeLinear& node, const Interv
   return std::clamp(rng.chance(1, 2) ? interval.lo * share : interval.hi * share, interval.lo, interval.hi);
 }
 
-double draw_tie(Rng& rng, const reference::QuantizeLinear& node, const Interval& interval) {
+double draw_tie(Rng& rng, const reference::QuantizeLinear& node, const QuotientInterval& interval) {
   if (is_integer(node.y_type)) {
     const double lo = std::max(interval.lo, -40.0);
     const double hi = std::min(interval.hi, 40.0);
@@ -94,7 +94,7 @@ double draw_tie(Rng& rng, const reference::QuantizeLinear& node, const Interval&
   return rng.chance(1, 2) ? -middle : middle;
 }
 
-double draw_beyond(Rng& rng, const Interval& interval) {
+double draw_beyond(Rng& rng, const QuotientInterval& interval) {
   const double width = interval.hi - interval.lo;
   const double beyond = 1 + width * static_cast<double>(rng.between(1, 256)) / 256;
   return rng.chance(1, 2) ? interval.hi + beyond : interval.lo - beyond;
@@ -114,7 +114,7 @@ std::uint64_t draw_bits(Rng& rng, const reference::QuantizeLinear& node, Element
     }
     default: break;
   }
-  const Interval interval = interval_of(node, parameter);
+  const QuotientInterval interval = interval_of(node, parameter);
   const double quotient = values == kTies         ? draw_tie(rng, node, interval)
                           : values == kSaturating ? draw_beyond(rng, interval)
                                                   : draw_within(rng, node, interval);
@@ -169,7 +169,7 @@ namespace {
 
 using enum ElementType;
 
-enum OwnPosition : std::size_t {
+enum DequantizePosition : std::size_t {
   kXType = kCommonPositions,
   kScaleType,
   kYType,
@@ -178,7 +178,7 @@ enum OwnPosition : std::size_t {
   kValues,
   kPositions
 };
-enum ScaleClass : std::uint8_t { kOrdinaryScale, kPowerOfTwo, kSubnormalScale, kHugeScale };
+enum XScaleClass : std::uint8_t { kOrdinaryScale, kPowerOfTwo, kSubnormalScale, kHugeScale };
 enum ValuesClass : std::uint8_t { kOrdinary, kEnds, kSpecial };
 
 constexpr ElementType kXTypes[] = {uint8,  int8,  int32, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz,
