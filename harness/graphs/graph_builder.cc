@@ -62,7 +62,7 @@ namespace graph = reference::graph;
 
 // The case so far, whose tensors and names the lowering refers to: room for all of them is reserved.
 struct GrowingGraph::State {
-  struct Entry {
+  struct GraphEntry {
     enum class Kind : std::uint8_t { fed, initializer, node };
     Kind kind;
     std::string name;  // the tensor's name, or that of the node's first output
@@ -89,19 +89,19 @@ struct GrowingGraph::State {
   void cut_to(const GraphBuilder& all) {
     std::array<std::size_t, 3> counts{};
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const Entry& entry = entries[i];
+      const GraphEntry& entry = entries[i];
       const std::size_t position = counts[static_cast<std::size_t>(entry.kind)]++;
       if (is_there(all, entry, position)) continue;
       return cut(i);
     }
   }
 
-  static bool is_there(const GraphBuilder& all, const Entry& entry, std::size_t position) {
+  static bool is_there(const GraphBuilder& all, const GraphEntry& entry, std::size_t position) {
     const auto is_named = [&](const std::vector<GraphBuilder::Named>& list) {
       return position < list.size() && list[position].name == entry.name;
     };
-    if (entry.kind == Entry::Kind::fed) return is_named(all.fed());
-    if (entry.kind == Entry::Kind::initializer) return is_named(all.initializers());
+    if (entry.kind == GraphEntry::Kind::fed) return is_named(all.fed());
+    if (entry.kind == GraphEntry::Kind::initializer) return is_named(all.initializers());
     return position < all.node_count() && all.added_nodes()[position].outputs.front() == entry.name;
   }
 
@@ -110,8 +110,8 @@ struct GrowingGraph::State {
     builder.go_back(before);
     for (auto& [tier, bounds] : growing) bounds.cut(before.values, before.steps);
     const auto later = std::span(entries).subspan(first);
-    const auto later_nodes = static_cast<std::size_t>(
-        std::count_if(later.begin(), later.end(), [](const Entry& entry) { return entry.kind == Entry::Kind::node; }));
+    const auto later_nodes = static_cast<std::size_t>(std::count_if(
+        later.begin(), later.end(), [](const GraphEntry& entry) { return entry.kind == GraphEntry::Kind::node; }));
     const std::size_t later_tensors = later.size() - later_nodes;
     test_case.nodes.resize(test_case.nodes.size() - later_nodes);
     test_case.inputs.resize(test_case.inputs.size() - later_tensors);
@@ -119,12 +119,12 @@ struct GrowingGraph::State {
     entries.resize(first);
   }
 
-  [[nodiscard]] std::size_t count(Entry::Kind kind) const {
+  [[nodiscard]] std::size_t count(GraphEntry::Kind kind) const {
     return static_cast<std::size_t>(
-        std::count_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.kind == kind; }));
+        std::count_if(entries.begin(), entries.end(), [&](const GraphEntry& entry) { return entry.kind == kind; }));
   }
 
-  bool add(Entry::Kind kind, const std::vector<GraphBuilder::Named>& list) {
+  bool add(GraphEntry::Kind kind, const std::vector<GraphBuilder::Named>& list) {
     for (std::size_t i = count(kind); i < list.size(); ++i) {
       entries.push_back({kind, list[i].name, builder.mark()});
       test_case.input_names.push_back(list[i].name);
@@ -137,8 +137,8 @@ struct GrowingGraph::State {
   }
 
   bool add_nodes(const std::vector<Node>& list) {
-    for (std::size_t i = count(Entry::Kind::node); i < list.size(); ++i) {
-      entries.push_back({Entry::Kind::node, list[i].outputs.front(), builder.mark()});
+    for (std::size_t i = count(GraphEntry::Kind::node); i < list.size(); ++i) {
+      entries.push_back({GraphEntry::Kind::node, list[i].outputs.front(), builder.mark()});
       test_case.nodes.push_back(list[i]);
       if (lowering::lower_node(builder, test_case, i, contract)) continue;
       cut(entries.size() - 1);
@@ -152,7 +152,7 @@ struct GrowingGraph::State {
   Case test_case;
   reference::Contract contract;
   lowering::ProgramBuilder builder;
-  std::vector<Entry> entries;
+  std::vector<GraphEntry> entries;
   std::map<reference::Tier, graph::GrowingBounds> growing;
 };
 
@@ -167,8 +167,8 @@ GrowingGraph::~GrowingGraph() = default;
 bool GrowingGraph::follow(const GraphBuilder& builder) {
   while (!state_->has_room(builder)) state_ = std::make_unique<State>(2 * state_->tensors, 2 * state_->nodes);
   state_->cut_to(builder);
-  const bool holds = state_->add(State::Entry::Kind::fed, builder.fed()) &&
-                     state_->add(State::Entry::Kind::initializer, builder.initializers()) &&
+  const bool holds = state_->add(State::GraphEntry::Kind::fed, builder.fed()) &&
+                     state_->add(State::GraphEntry::Kind::initializer, builder.initializers()) &&
                      state_->add_nodes(builder.added_nodes());
   return holds && state_->contract.implementation_defined.empty();
 }

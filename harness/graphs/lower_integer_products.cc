@@ -14,7 +14,7 @@ namespace {
 using namespace reference::graph;
 
 /// One side of a product: where its parameters lie.
-struct Side {
+struct ProductSide {
   std::size_t input;
   const char* name;
   bool has_rows;  ///< a parameter for each row; otherwise for each column
@@ -22,7 +22,7 @@ struct Side {
 
 // The parameters of a side, by element of `whole`: of its operand, or of the product. Lists are of rows or columns;
 // tensors of the operand's rank are broadcast. Nothing, with a remark, where they do not fit.
-std::optional<std::vector<std::int64_t>> parameter_index(const NodeLowering& node, const Side& side,
+std::optional<std::vector<std::int64_t>> parameter_index(const NodeLowering& node, const ProductSide& side,
                                                          const Shape& parameter, const Shape& operand,
                                                          const Shape& whole) {
   const std::int64_t extent = operand.size() < 2 ? 1 : operand[operand.size() - (side.has_rows ? 2 : 1)];
@@ -57,7 +57,7 @@ bool check_bytes(const NodeLowering& node, std::size_t input, const char* name) 
 }
 
 // x less its zero point, as int32; nothing where that has another type or shape.
-std::optional<ValueId> centred(const NodeLowering& node, const Side& side, std::size_t zero_point) {
+std::optional<ValueId> centred(const NodeLowering& node, const ProductSide& side, std::size_t zero_point) {
   const Shape& x = node.shape(side.input);
   if (!node.has(zero_point)) {
     return node.compute(Move{}, {node.id(side.input)}, x, ElementType::int32);
@@ -74,8 +74,8 @@ std::optional<ValueId> centred(const NodeLowering& node, const Side& side, std::
 }
 
 // The exact sum of (a - za)(b - zb), in int32 but not wrapped.
-std::optional<ValueId> centred_product(const NodeLowering& node, const Side& a, std::size_t a_zero_point, const Side& b,
-                                       std::size_t b_zero_point, MatrixProduct product) {
+std::optional<ValueId> centred_product(const NodeLowering& node, const ProductSide& a, std::size_t a_zero_point,
+                                       const ProductSide& b, std::size_t b_zero_point, MatrixProduct product) {
   if (!check_bytes(node, a.input, "a") || !check_bytes(node, b.input, "b")) return std::nullopt;
   const auto left = centred(node, a, a_zero_point);
   if (!left) return std::nullopt;
@@ -102,7 +102,7 @@ struct Quantization {
   std::vector<std::int64_t> index;  ///< by element of the product
 };
 
-std::optional<Quantization> quantization(const NodeLowering& node, const Side& side, ElementType type,
+std::optional<Quantization> quantization(const NodeLowering& node, const ProductSide& side, ElementType type,
                                          const Shape& operand, const Shape& whole) {
   if (node.type(side.input) != ElementType::float32) {
     const bool is_new = node.opset() >= 21 && is_16bit_float(node.type(side.input));

@@ -10,7 +10,7 @@ namespace {
 
 using namespace reference::graph;
 
-enum class Reduction { sum, mean, max, min };
+enum class ReductionKind { sum, mean, max, min };
 
 struct ReducedAxes {
   std::vector<bool> reduced;
@@ -48,42 +48,42 @@ ListedTaps taps_of(const Shape& x, const ReducedAxes& axes) {
   return taps;
 }
 
-bool emit_reduction(const NodeLowering& node, Reduction kind, ReducedAxes axes) {
-  if (kind == Reduction::max || kind == Reduction::min) {
-    return node.emit(Extreme{.taps = taps_of(node.shape(0), axes), .smallest = kind == Reduction::min}, {node.id(0)},
-                     std::move(axes.shape));
+bool emit_reduction(const NodeLowering& node, ReductionKind kind, ReducedAxes axes) {
+  if (kind == ReductionKind::max || kind == ReductionKind::min) {
+    return node.emit(Extreme{.taps = taps_of(node.shape(0), axes), .smallest = kind == ReductionKind::min},
+                     {node.id(0)}, std::move(axes.shape));
   }
   WeightedSum sum{.taps = taps_of(node.shape(0), axes), .has_factor = false};
-  if (kind == Reduction::mean) {
+  if (kind == ReductionKind::mean) {
     sum.divisor.assign(static_cast<std::size_t>(elements_of(axes.shape)), static_cast<std::int32_t>(axes.length));
     node.multiplies_by(static_cast<double>(axes.length));
   }
   return node.emit(std::move(sum), {node.id(0)}, std::move(axes.shape));
 }
 
-bool lower_reduction(const NodeLowering& node, Reduction kind) {
+bool lower_reduction(const NodeLowering& node, ReductionKind kind) {
   const auto stated = node.attribute_or_input("axes", 1);
   if (!stated) return false;
   const bool has_none = !*stated || (*stated)->empty();
   if (has_none && node.get_or<std::int64_t>("noop_with_empty_axes", 0) != 0) return node.emit_same(node.shape(0));
   auto axes = reduced_axes(node, has_none ? std::vector<std::int64_t>{} : **stated);
   if (!axes || !node.claim(axes->shape) || !node.claim_taps(elements_of(node.shape(0)))) return false;
-  if (axes->length == 0 && kind != Reduction::sum) return node.limit("axes", "no element is left to reduce");
+  if (axes->length == 0 && kind != ReductionKind::sum) return node.limit("axes", "no element is left to reduce");
   return emit_reduction(node, kind, std::move(*axes));
 }
 
 // The tensor seen as [outer, length, inner].
-struct Row {
+struct AxisRow {
   std::size_t axis;
   std::int64_t length;
   std::int64_t inner;
 };
 
-std::optional<Row> row_of(const NodeLowering& node, std::int64_t absent) {
+std::optional<AxisRow> row_of(const NodeLowering& node, std::int64_t absent) {
   const Shape& x = node.shape(0);
   const auto axis = node.axis(node.get_or<std::int64_t>("axis", absent), x.size(), "axis");
   if (!axis) return std::nullopt;
-  return Row{*axis, x[*axis], strides_of(x)[*axis]};
+  return AxisRow{*axis, x[*axis], strides_of(x)[*axis]};
 }
 
 bool lower_arg(const NodeLowering& node, bool smallest) {
@@ -189,10 +189,10 @@ constexpr NodeOperator topk(std::int64_t since, TypeSet types, std::size_t attri
           .most_outputs = 2};
 }
 
-constexpr auto kSum = [](const NodeLowering& node) { return lower_reduction(node, Reduction::sum); };
-constexpr auto kMean = [](const NodeLowering& node) { return lower_reduction(node, Reduction::mean); };
-constexpr auto kMax = [](const NodeLowering& node) { return lower_reduction(node, Reduction::max); };
-constexpr auto kMin = [](const NodeLowering& node) { return lower_reduction(node, Reduction::min); };
+constexpr auto kSum = [](const NodeLowering& node) { return lower_reduction(node, ReductionKind::sum); };
+constexpr auto kMean = [](const NodeLowering& node) { return lower_reduction(node, ReductionKind::mean); };
+constexpr auto kMax = [](const NodeLowering& node) { return lower_reduction(node, ReductionKind::max); };
+constexpr auto kMin = [](const NodeLowering& node) { return lower_reduction(node, ReductionKind::min); };
 constexpr auto kLargest = [](const NodeLowering& node) { return lower_arg(node, false); };
 constexpr auto kSmallest = [](const NodeLowering& node) { return lower_arg(node, true); };
 

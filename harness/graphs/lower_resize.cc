@@ -173,15 +173,15 @@ bool emit_nearest(const NodeLowering& node, Coordinates coordinates, const std::
   return node.emit_move(std::move(shape), gathered(node.shape(0), positions));
 }
 
-struct Tap {
+struct ResizeTap {
   std::int64_t position;
   double weight;
 };
 
 // Returns the taps of each output position of an axis, one or two.
-std::optional<std::vector<std::vector<Tap>>> linear_taps(const NodeLowering& node, Coordinates coordinates,
-                                                         const ResizedAxis& axis) {
-  std::vector<std::vector<Tap>> taps;
+std::optional<std::vector<std::vector<ResizeTap>>> linear_taps(const NodeLowering& node, Coordinates coordinates,
+                                                               const ResizedAxis& axis) {
+  std::vector<std::vector<ResizeTap>> taps;
   taps.reserve(static_cast<std::size_t>(axis.output));
   for (std::int64_t i = 0; i < axis.output; ++i) {
     const auto ways = axis.is_same() ? std::array<double, 4>{} : originals(coordinates, axis, i);
@@ -193,7 +193,8 @@ std::optional<std::vector<std::vector<Tap>>> linear_taps(const NodeLowering& nod
     const double x = axis.is_same() ? static_cast<double>(i) : std::clamp(ways[0], 0.0, last);
     const auto low = static_cast<std::int64_t>(std::floor(x));
     const double weight = x - std::floor(x);
-    taps.push_back(weight == 0 ? std::vector<Tap>{{low, 1}} : std::vector<Tap>{{low, 1 - weight}, {low + 1, weight}});
+    taps.push_back(weight == 0 ? std::vector<ResizeTap>{{low, 1}}
+                               : std::vector<ResizeTap>{{low, 1 - weight}, {low + 1, weight}});
   }
   return taps;
 }
@@ -204,13 +205,13 @@ struct WeightedTaps {
 };
 
 // One more axis, the last one so far.
-WeightedTaps with_axis(const WeightedTaps& all, const std::vector<std::vector<Tap>>& axis, std::int64_t extent) {
+WeightedTaps with_axis(const WeightedTaps& all, const std::vector<std::vector<ResizeTap>>& axis, std::int64_t extent) {
   WeightedTaps wider;
   for (std::size_t i = 0; i + 1 < all.taps.begin.size(); ++i) {
-    for (const std::vector<Tap>& taps : axis) {
+    for (const std::vector<ResizeTap>& taps : axis) {
       for (auto at = static_cast<std::size_t>(all.taps.begin[i]); at < static_cast<std::size_t>(all.taps.begin[i + 1]);
            ++at) {
-        for (const Tap& tap : taps) {
+        for (const ResizeTap& tap : taps) {
           wider.taps.index.push_back(all.taps.index[at] * extent + tap.position);
           wider.weights.push_back(all.weights[at] * tap.weight);
         }
@@ -227,7 +228,7 @@ bool emit_linear(const NodeLowering& node, Coordinates coordinates, const std::v
   if (type != float32 && !is_16bit_float(type)) {
     return node.limit("X", name_of(type) + " is not judged beside mode linear");
   }
-  std::vector<std::vector<std::vector<Tap>>> taps;
+  std::vector<std::vector<std::vector<ResizeTap>>> taps;
   std::int64_t count = 1;
   for (const ResizedAxis& axis : axes) {
     auto found = linear_taps(node, coordinates, axis);

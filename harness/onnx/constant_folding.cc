@@ -103,12 +103,12 @@ Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external) {
 
 namespace {
 
-enum class Kind : std::uint8_t { other, boolean, integer, real };
+enum class NumberKind : std::uint8_t { other, boolean, integer, real };
 
-Kind kind_of(ElementType type) {
-  if (is_integer(type)) return Kind::integer;
+NumberKind kind_of(ElementType type) {
+  if (is_integer(type)) return NumberKind::integer;
   switch (type) {
-    case ElementType::boolean: return Kind::boolean;
+    case ElementType::boolean: return NumberKind::boolean;
     case ElementType::float16:
     case ElementType::bfloat16:
     case ElementType::float32:
@@ -117,8 +117,8 @@ Kind kind_of(ElementType type) {
     case ElementType::float8e4m3fnuz:
     case ElementType::float8e5m2:
     case ElementType::float8e5m2fnuz:
-    case ElementType::float4e2m1: return Kind::real;
-    default: return Kind::other;
+    case ElementType::float4e2m1: return NumberKind::real;
+    default: return NumberKind::other;
   }
 }
 
@@ -147,8 +147,8 @@ std::optional<std::uint64_t> CastElement::of_integer() const {
   const std::int64_t value = integer_at(from, index);
   const auto bits = static_cast<std::uint64_t>(value);
   switch (kind_of(type)) {
-    case Kind::integer: return bits;
-    case Kind::boolean: return bits != 0 ? 1 : 0;
+    case NumberKind::integer: return bits;
+    case NumberKind::boolean: return bits != 0 ? 1 : 0;
     default: break;
   }
   reference::Ratio exact;
@@ -160,8 +160,9 @@ std::optional<std::uint64_t> CastElement::of_integer() const {
 std::optional<std::uint64_t> CastElement::of_real() const {
   const double value = number_at(from, index);
   switch (kind_of(type)) {
-    case Kind::boolean: return value != 0 ? 1 : 0;
-    case Kind::integer: return fits(value, type) ? std::optional(bits_of_integral(std::trunc(value))) : std::nullopt;
+    case NumberKind::boolean: return value != 0 ? 1 : 0;
+    case NumberKind::integer:
+      return fits(value, type) ? std::optional(bits_of_integral(std::trunc(value))) : std::nullopt;
     default: return reference::encode(reference::float_format(type), value, overflow);
   }
 }
@@ -170,8 +171,8 @@ std::optional<std::uint64_t> CastElement::of_real() const {
 
 std::optional<Tensor> cast(const Tensor& tensor, ElementType type, bool saturate) {
   if (tensor.type == type) return tensor;
-  if (kind_of(tensor.type) == Kind::other || kind_of(type) == Kind::other) return std::nullopt;
-  const bool real = kind_of(tensor.type) == Kind::real;
+  if (kind_of(tensor.type) == NumberKind::other || kind_of(type) == NumberKind::other) return std::nullopt;
+  const bool real = kind_of(tensor.type) == NumberKind::real;
   Tensor from = tensor;
   if (from.type == ElementType::boolean) from.type = ElementType::uint8;
   const std::int64_t count = tensor.elements();

@@ -22,7 +22,7 @@ using Shape = std::vector<std::int64_t>;
 constexpr std::int64_t kRepeatedElements = std::int64_t{1} << 20;
 
 /// A node with the values of its inputs.
-struct View {
+struct ConstantNodeView {
   const onnx::NodeProto& node;
   std::span<const Tensor* const> inputs;
   std::int64_t max_bytes;
@@ -34,7 +34,7 @@ struct View {
   [[nodiscard]] std::optional<Tensor> zeros(ElementType type, Shape shape) const;
 };
 
-std::optional<Shape> View::numbers(std::size_t index, std::string_view attribute) const {
+std::optional<Shape> ConstantNodeView::numbers(std::size_t index, std::string_view attribute) const {
   const Tensor* tensor = input(index);
   if (tensor == nullptr) return ints_attribute(node, attribute);
   const std::int64_t count = tensor->elements();
@@ -44,7 +44,7 @@ std::optional<Shape> View::numbers(std::size_t index, std::string_view attribute
   return numbers;
 }
 
-std::optional<Tensor> View::zeros(ElementType type, Shape shape) const {
+std::optional<Tensor> ConstantNodeView::zeros(ElementType type, Shape shape) const {
   const auto bytes = checked_bytes("", type, shape);
   if (!bytes || *bytes > max_bytes) return std::nullopt;
   return Tensor{type, std::move(shape), std::vector<std::byte>(static_cast<std::size_t>(*bytes))};
@@ -95,11 +95,11 @@ std::optional<Tensor> with_shape(const Tensor& data, Shape shape) {
   return Tensor{data.type, std::move(shape), data.bytes};
 }
 
-std::optional<Tensor> identity(const View& view) {
+std::optional<Tensor> identity(const ConstantNodeView& view) {
   return *view.input(0);
 }
 
-std::optional<Tensor> cast_node(const View& view) {
+std::optional<Tensor> cast_node(const ConstantNodeView& view) {
   const std::int64_t type = int_attribute(view.node, "to", 0);
   const auto to = static_cast<ElementType>(type);
   if (static_cast<std::int64_t>(to) != type || !is_known(to) || !view.zeros(to, view.input(0)->shape))
@@ -107,7 +107,7 @@ std::optional<Tensor> cast_node(const View& view) {
   return cast(*view.input(0), to, int_attribute(view.node, "saturate", 1) != 0);
 }
 
-std::optional<Tensor> reshape(const View& view) {
+std::optional<Tensor> reshape(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   auto shape = view.numbers(1, "shape");
   if (!shape) return std::nullopt;
@@ -128,7 +128,7 @@ std::optional<Tensor> reshape(const View& view) {
   return with_shape(data, std::move(*shape));
 }
 
-std::optional<Tensor> flatten(const View& view) {
+std::optional<Tensor> flatten(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const std::int64_t stated = int_attribute(view.node, "axis", 1);
   const auto rank = static_cast<std::int64_t>(data.shape.size());
@@ -138,7 +138,7 @@ std::optional<Tensor> flatten(const View& view) {
   return with_shape(data, {elements_of(shape.first(axis)), elements_of(shape.subspan(axis))});
 }
 
-std::optional<Tensor> unsqueeze(const View& view) {
+std::optional<Tensor> unsqueeze(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const auto axes = view.numbers(1, "axes");
   if (!axes) return std::nullopt;
@@ -155,7 +155,7 @@ std::optional<Tensor> unsqueeze(const View& view) {
   return with_shape(data, std::move(shape));
 }
 
-std::optional<Tensor> squeeze(const View& view) {
+std::optional<Tensor> squeeze(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const auto axes = view.numbers(1, "axes");
   if (!axes && view.input(1) != nullptr) return std::nullopt;
@@ -173,7 +173,7 @@ std::optional<Tensor> squeeze(const View& view) {
   return with_shape(data, std::move(shape));
 }
 
-std::optional<Tensor> transpose(const View& view) {
+std::optional<Tensor> transpose(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const std::size_t rank = data.shape.size();
   Shape order(rank);
@@ -212,7 +212,7 @@ std::pair<std::int64_t, std::int64_t> slice_of(std::int64_t size, std::int64_t b
   return {first, first > last ? (first - last - 1) / -step + 1 : 0};
 }
 
-std::optional<Tensor> slice(const View& view) {
+std::optional<Tensor> slice(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const auto starts = view.numbers(1, "starts");
   const auto ends = view.numbers(2, "ends");
@@ -244,7 +244,7 @@ std::optional<Tensor> slice(const View& view) {
   return result;
 }
 
-std::optional<Tensor> concat(const View& view) {
+std::optional<Tensor> concat(const ConstantNodeView& view) {
   const Tensor& first = *view.input(0);
   const auto axis = axis_in(int_attribute(view.node, "axis", 1), first.shape.size());
   if (!axis) return std::nullopt;
@@ -272,7 +272,7 @@ std::optional<Tensor> concat(const View& view) {
   return result;
 }
 
-std::optional<Tensor> expand_node(const View& view) {
+std::optional<Tensor> expand_node(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const auto wanted = view.numbers(1, "");
   if (!wanted || wanted->size() > limits::kRank) return std::nullopt;
@@ -293,7 +293,7 @@ std::optional<Tensor> expand_node(const View& view) {
   return result;
 }
 
-std::optional<Tensor> gather(const View& view) {
+std::optional<Tensor> gather(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const Tensor* indices = view.input(1);
   const auto axis = axis_in(int_attribute(view.node, "axis", 0), data.shape.size());
@@ -322,7 +322,7 @@ Tensor row_of(const Shape& values) {
   return Tensor::of<std::int64_t>(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values);
 }
 
-std::optional<Tensor> shape_node(const View& view) {
+std::optional<Tensor> shape_node(const ConstantNodeView& view) {
   const Shape& shape = view.input(0)->shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
   const auto place = [&](std::int64_t stated) {
@@ -333,12 +333,12 @@ std::optional<Tensor> shape_node(const View& view) {
   return row_of(Shape(shape.begin() + begin, shape.begin() + end));
 }
 
-std::optional<Tensor> size_node(const View& view) {
+std::optional<Tensor> size_node(const ConstantNodeView& view) {
   return Tensor::scalar<std::int64_t>(ElementType::int64, view.input(0)->elements());
 }
 
 /// Numbers as attributes. A whole tensor as attribute is a constant already (graph_scope.h).
-std::optional<Tensor> constant(const View& view) {
+std::optional<Tensor> constant(const ConstantNodeView& view) {
   if (const auto* value = find_attribute(view.node, "value_float")) {
     return Tensor::scalar<float>(ElementType::float32, value->f());
   }
@@ -355,7 +355,7 @@ std::optional<Tensor> constant(const View& view) {
   return std::nullopt;
 }
 
-std::optional<Tensor> constant_of_shape(const View& view) {
+std::optional<Tensor> constant_of_shape(const ConstantNodeView& view) {
   auto shape = view.numbers(0, "");
   Tensor value = Tensor::scalar<float>(ElementType::float32, 0);
   if (const auto* attribute = find_attribute(view.node, "value"); attribute != nullptr && attribute->has_t()) {
@@ -371,27 +371,34 @@ std::optional<Tensor> constant_of_shape(const View& view) {
   return result;
 }
 
-struct Rule {
+struct FoldingRule {
   std::string_view op_type;
-  std::optional<Tensor> (*value)(const View&);
+  std::optional<Tensor> (*value)(const ConstantNodeView&);
   std::size_t data_inputs = 1;  // how many of the first inputs must be there
 };
 
-constexpr std::array kRules{
-    Rule{"Cast", cast_node},       Rule{"Concat", concat},
-    Rule{"Constant", constant, 0}, Rule{"ConstantOfShape", constant_of_shape},
-    Rule{"Expand", expand_node},   Rule{"Flatten", flatten},
-    Rule{"Gather", gather},        Rule{"Identity", identity},
-    Rule{"Reshape", reshape},      Rule{"Shape", shape_node},
-    Rule{"Size", size_node},       Rule{"Slice", slice},
-    Rule{"Squeeze", squeeze},      Rule{"Transpose", transpose},
-    Rule{"Unsqueeze", unsqueeze},
-};
+constexpr auto kRules = std::to_array<FoldingRule>({
+    {"Cast", cast_node},
+    {"Concat", concat},
+    {"Constant", constant, 0},
+    {"ConstantOfShape", constant_of_shape},
+    {"Expand", expand_node},
+    {"Flatten", flatten},
+    {"Gather", gather},
+    {"Identity", identity},
+    {"Reshape", reshape},
+    {"Shape", shape_node},
+    {"Size", size_node},
+    {"Slice", slice},
+    {"Squeeze", squeeze},
+    {"Transpose", transpose},
+    {"Unsqueeze", unsqueeze},
+});
 
-const Rule* rule_of(const onnx::NodeProto& node) {
+const FoldingRule* rule_of(const onnx::NodeProto& node) {
   if (!node.domain().empty() && node.domain() != "ai.onnx") return nullptr;
-  const auto* found =
-      std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) { return rule.op_type == node.op_type(); });
+  const auto* found = std::find_if(kRules.begin(), kRules.end(),
+                                   [&](const FoldingRule& rule) { return rule.op_type == node.op_type(); });
   return found == kRules.end() ? nullptr : found;
 }
 
@@ -403,12 +410,12 @@ bool moves_data(const onnx::NodeProto& node) {
 
 std::optional<Tensor> value_of_node(const onnx::NodeProto& node, std::span<const Tensor* const> inputs,
                                     std::int64_t max_bytes) {
-  const Rule* rule = rule_of(node);
+  const FoldingRule* rule = rule_of(node);
   if (rule == nullptr || inputs.size() < rule->data_inputs) return std::nullopt;
   const bool usable = std::all_of(inputs.begin(), inputs.end(),
                                   [](const Tensor* input) { return input == nullptr || bits_of(input->type) <= 64; });
   if (!usable || (rule->data_inputs > 0 && inputs[0] == nullptr)) return std::nullopt;
-  auto value = rule->value(View{node, inputs, max_bytes});
+  auto value = rule->value(ConstantNodeView{node, inputs, max_bytes});
   if (value && static_cast<std::int64_t>(value->bytes.size()) > max_bytes) return std::nullopt;
   return value;
 }

@@ -75,7 +75,7 @@ Result<std::string> message_bytes(const google::protobuf::MessageLite& message) 
 
 namespace {
 
-struct Extent {
+struct ExternalExtent {
   std::string location;
   std::int64_t offset = 0;
   std::optional<std::int64_t> length;
@@ -90,8 +90,8 @@ Result<std::int64_t> read_number(const std::string& field, const std::string& ke
   return value;
 }
 
-Result<Extent> read_extent(const onnx::TensorProto& proto, const std::string& field) {
-  Extent extent;
+Result<ExternalExtent> read_extent(const onnx::TensorProto& proto, const std::string& field) {
+  ExternalExtent extent;
   for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
     if (entry.key() == "location") extent.location = entry.value();
     if (entry.key() != "offset" && entry.key() != "length") continue;

@@ -37,7 +37,7 @@ Result<void> infer_shapes_isolated(onnx::ModelProto& model, InferenceErrors erro
 namespace {
 
 /// A node with the shapes of its inputs.
-struct View {
+struct ShapedNodeView {
   const onnx::NodeProto& node;
   const GraphScope& scope;
 
@@ -62,7 +62,7 @@ PartialShape partial(const std::vector<std::int64_t>& shape) {
   return {shape.begin(), shape.end()};
 }
 
-std::optional<PartialShape> same_as_first(const View& view) {
+std::optional<PartialShape> same_as_first(const ShapedNodeView& view) {
   return view.shape(0);
 }
 
@@ -88,15 +88,15 @@ std::optional<PartialShape> broadcast(const std::optional<PartialShape>& a, cons
   return result;
 }
 
-std::optional<PartialShape> binary(const View& view) {  // a, a_scale, a_zp, b, ...
+std::optional<PartialShape> binary(const ShapedNodeView& view) {  // a, a_scale, a_zp, b, ...
   return broadcast(view.shape(0), view.shape(3));
 }
 
-std::optional<PartialShape> where(const View& view) {  // condition, x, x_scale, x_zp, y, ...
+std::optional<PartialShape> where(const ShapedNodeView& view) {  // condition, x, x_scale, x_zp, y, ...
   return broadcast(view.shape(0), broadcast(view.shape(1), view.shape(4)));
 }
 
-std::optional<PartialShape> convolution(const View& view, int w_input) {
+std::optional<PartialShape> convolution(const ShapedNodeView& view, int w_input) {
   const auto x = view.shape(0);
   const auto w = full_shape(view.shape(w_input));
   if (!x || !w || x->size() != w->size() || x->size() < 3) return std::nullopt;
@@ -111,17 +111,17 @@ std::optional<PartialShape> convolution(const View& view, int w_input) {
   return partial(geometry->output_shape());
 }
 
-std::optional<PartialShape> qlinear_conv(const View& view) {
+std::optional<PartialShape> qlinear_conv(const ShapedNodeView& view) {
   return convolution(view, 3);
 }
 
-std::optional<PartialShape> plain_convolution(const View& view) {
+std::optional<PartialShape> plain_convolution(const ShapedNodeView& view) {
   return convolution(view, 1);
 }
 
 /// The windows of a pooling are those of a convolution that keeps the channels. Rounding up is
 /// rounding down with stride - 1 more at the end.
-std::optional<PartialShape> average_pool(const View& view) {
+std::optional<PartialShape> average_pool(const ShapedNodeView& view) {
   const auto x = full_shape(view.shape(0));
   reference::ConvolutionAttributes attributes = window_attributes(view.node);
   if (!x || x->size() < 3 || !attributes.kernel_shape) return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<PartialShape> average_pool(const View& view) {
   return partial(geometry->output_shape());
 }
 
-std::optional<PartialShape> global_average_pool(const View& view) {
+std::optional<PartialShape> global_average_pool(const ShapedNodeView& view) {
   auto shape = view.shape(0);
   if (!shape || shape->size() < 3) return std::nullopt;
   const bool channels_last = int_attribute(view.node, "channels_last", 0) != 0;
@@ -157,7 +157,7 @@ std::optional<PartialShape> global_average_pool(const View& view) {
   return shape;
 }
 
-std::optional<PartialShape> concat(const View& view) {  // y_scale, y_zp, then x, x_scale, x_zp of each
+std::optional<PartialShape> concat(const ShapedNodeView& view) {  // y_scale, y_zp, then x, x_scale, x_zp of each
   auto result = view.shape(2);
   if (!result) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(result->size());
@@ -189,15 +189,15 @@ std::optional<PartialShape> matrix_product(const std::optional<PartialShape>& a,
   return result;
 }
 
-std::optional<PartialShape> qlinear_matmul(const View& view) {
+std::optional<PartialShape> qlinear_matmul(const ShapedNodeView& view) {
   return matrix_product(view.shape(0), view.shape(3));
 }
 
-std::optional<PartialShape> matmul(const View& view) {
+std::optional<PartialShape> matmul(const ShapedNodeView& view) {
   return matrix_product(view.shape(0), view.shape(1));
 }
 
-std::optional<PartialShape> qgemm(const View& view) {  // a, a_scale, a_zp, b, ...
+std::optional<PartialShape> qgemm(const ShapedNodeView& view) {  // a, a_scale, a_zp, b, ...
   const auto a = view.shape(0);
   const auto b = view.shape(3);
   if (!a || !b || a->size() != 2 || b->size() != 2) return std::nullopt;
@@ -206,36 +206,36 @@ std::optional<PartialShape> qgemm(const View& view) {  // a, a_scale, a_zp, b, .
   return PartialShape{(*a)[transposed_a ? 1 : 0], (*b)[transposed_b ? 0 : 1]};
 }
 
-struct Rule {
+struct ShapeRule {
   std::string_view op_type;
-  std::optional<PartialShape> (*shape)(const View&);
+  std::optional<PartialShape> (*shape)(const ShapedNodeView&);
   int typed_like;  // the input that has the output's type; -1: none has
 };
 
-constexpr std::array kRules{
-    Rule{"QuantizeLinear", same_as_first, 2},
-    Rule{"DequantizeLinear", same_as_first, 1},
-    Rule{"QLinearLeakyRelu", same_as_first, 0},
-    Rule{"QLinearSigmoid", same_as_first, 0},
-    Rule{"QLinearSoftmax", same_as_first, 0},
-    Rule{"QLinearAdd", binary, 0},
-    Rule{"QLinearMul", binary, 0},
-    Rule{"QLinearWhere", where, 1},
-    Rule{"QLinearConcat", concat, 2},
-    Rule{"QLinearAveragePool", average_pool, 0},
-    Rule{"QLinearGlobalAveragePool", global_average_pool, 0},
-    Rule{"QLinearConv", qlinear_conv, 7},
-    Rule{"ConvInteger", plain_convolution, -1},
-    Rule{"Conv", plain_convolution, 0},
-    Rule{"FusedConv", plain_convolution, 0},
-    Rule{"QLinearMatMul", qlinear_matmul, 7},
-    Rule{"MatMulIntegerToFloat", matmul, 2},
-    Rule{"DynamicQuantizeMatMul", matmul, 0},
-    Rule{"QGemm", qgemm, 8},  // y is of floats without y_scale and y_zero_point
-    Rule{"Gelu", same_as_first, 0},
-    Rule{"FastGelu", same_as_first, 0},
-    Rule{"QuickGelu", same_as_first, 0},
-};
+constexpr auto kRules = std::to_array<ShapeRule>({
+    {"QuantizeLinear", same_as_first, 2},
+    {"DequantizeLinear", same_as_first, 1},
+    {"QLinearLeakyRelu", same_as_first, 0},
+    {"QLinearSigmoid", same_as_first, 0},
+    {"QLinearSoftmax", same_as_first, 0},
+    {"QLinearAdd", binary, 0},
+    {"QLinearMul", binary, 0},
+    {"QLinearWhere", where, 1},
+    {"QLinearConcat", concat, 2},
+    {"QLinearAveragePool", average_pool, 0},
+    {"QLinearGlobalAveragePool", global_average_pool, 0},
+    {"QLinearConv", qlinear_conv, 7},
+    {"ConvInteger", plain_convolution, -1},
+    {"Conv", plain_convolution, 0},
+    {"FusedConv", plain_convolution, 0},
+    {"QLinearMatMul", qlinear_matmul, 7},
+    {"MatMulIntegerToFloat", matmul, 2},
+    {"DynamicQuantizeMatMul", matmul, 0},
+    {"QGemm", qgemm, 8},  // y is of floats without y_scale and y_zero_point
+    {"Gelu", same_as_first, 0},
+    {"FastGelu", same_as_first, 0},
+    {"QuickGelu", same_as_first, 0},
+});
 
 }  // namespace
 
@@ -252,7 +252,7 @@ bool window_exceeds_input(const onnx::NodeProto& node, const GraphScope& scope) 
   const std::string& type = node.op_type();
   const bool is_convolution = type == "QLinearConv" || type == "ConvInteger" || type == "Conv" || type == "FusedConv";
   if (!is_convolution) return false;
-  const View view{node, scope};
+  const ShapedNodeView view{node, scope};
   const auto x = full_shape(view.shape(0));
   const auto w = full_shape(view.shape(type == "QLinearConv" ? 3 : 1));
   if (!x || !w) return false;
@@ -264,10 +264,10 @@ bool window_exceeds_input(const onnx::NodeProto& node, const GraphScope& scope) 
 ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope) {
   const std::string& domain = node.domain();
   if (!domain.empty() && domain != "ai.onnx" && domain != "com.microsoft") return {};
-  for (const Rule& rule : kRules) {
+  for (const ShapeRule& rule : kRules) {
     if (rule.op_type != node.op_type()) continue;
     ValueFacts facts;
-    facts.shape = rule.shape(View{node, scope});
+    facts.shape = rule.shape(ShapedNodeView{node, scope});
     const bool typed = rule.typed_like >= 0 && rule.typed_like < node.input_size();
     if (typed) facts.type = scope.facts(node.input(rule.typed_like)).type;
     return facts;
