@@ -260,10 +260,10 @@ Result<void> JournalWriter::open(const fs::path& path) {
   return {};
 }
 
-JournalWriter::Place JournalWriter::place() const {
-  if (is_same_file(file_, path_)) return Place::there;
+JournalWriter::FilePlace JournalWriter::place() const {
+  if (is_same_file(file_, path_)) return FilePlace::there;
   std::error_code error;
-  return fs::exists(path_, error) ? Place::taken : Place::gone;
+  return fs::exists(path_, error) ? FilePlace::taken : FilePlace::gone;
 }
 
 Result<void> JournalWriter::cut(std::uint64_t size) {

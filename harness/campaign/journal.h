@@ -94,8 +94,8 @@ class JournalWriter {
   [[nodiscard]] bool is_open() const { return file_ >= 0; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Says whether the open file still stands at its path (there), nothing does (gone), or another file (taken).
-  enum class Place : std::uint8_t { there, gone, taken };
-  [[nodiscard]] Place place() const;
+  enum class FilePlace : std::uint8_t { there, gone, taken };
+  [[nodiscard]] FilePlace place() const;
   /// Truncates the file, behind the last complete record.
   [[nodiscard]] Result<void> cut(std::uint64_t size);
   /// Appends and makes durable. After an error the journal ends where it did before.

@@ -118,7 +118,7 @@ Result<void> JournalStore::take(Record record) {
 }
 
 Result<void> JournalStore::begin(const Identity& identity, std::vector<std::string>& remarks) {
-  if (journal_.size() > 0 && journal_.place() == JournalWriter::Place::there) {
+  if (journal_.size() > 0 && journal_.place() == JournalWriter::FilePlace::there) {
     std::error_code error;
     const fs::path previous = free_name(path_.string() + ".previous");
     fs::rename(path_, previous, error);
@@ -154,12 +154,12 @@ Result<void> JournalStore::commit(std::string& remark) {
 
 Result<void> JournalStore::commit_once(std::string& remark) {
   switch (journal_.place()) {
-    case JournalWriter::Place::there: break;
-    case JournalWriter::Place::taken:
+    case JournalWriter::FilePlace::there: break;
+    case JournalWriter::FilePlace::taken:
       return fail("--out", fmt::format("{} was replaced by another file while the campaign ran: it is left alone, and "
                                        "nothing more is written there",
                                        path_.string()));
-    case JournalWriter::Place::gone:
+    case JournalWriter::FilePlace::gone:
       QCONFORM_TRY(write_again());
       remark = fmt::format("{} was removed while the campaign ran: it is written again, with all blocks that are done",
                            path_.string());
@@ -217,7 +217,7 @@ CampaignResult JournalStore::result() const {
 
 namespace {
 
-// Place of a span's record: the journal that holds it, and the position there.
+// The place of a span's record: the journal that holds it, and the position there.
 struct RecordPlace {
   std::size_t journal = 0;
   std::uint64_t position = 0;

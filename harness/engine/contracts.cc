@@ -159,7 +159,7 @@ std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, con
 }
 
 void ContractCheck::add(std::size_t backend, const Contracts& contracts) {
-  backends_[backend] = {plain(contracts), std::vector<Counts>(contracts.size())};
+  backends_[backend] = {plain(contracts), std::vector<ContractCounts>(contracts.size())};
 }
 
 void ContractCheck::judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results) {
@@ -173,7 +173,7 @@ void ContractCheck::judged(const Case& test_case, const std::vector<CaseResult::
     const bool inside =
         backend.contracts[place->plan].takes_anything() && backend.contracts[place->plan].takes(place->row);
     if (inside != declined) continue;
-    Counts& counts = backend.counts[place->plan];
+    ContractCounts& counts = backend.counts[place->plan];
     ++(inside ? counts.declined_inside : counts.taken_outside);
     if (counts.first.empty()) counts.first = test_case.id;
   }
@@ -183,7 +183,7 @@ void ContractCheck::write(std::size_t backend, std::vector<BackendContract>& con
   const auto found = backends_.find(backend);
   if (found == backends_.end()) return;
   for (std::size_t i = 0; i < contracts.size(); ++i) {
-    const Counts& counts = found->second.counts[i];
+    const ContractCounts& counts = found->second.counts[i];
     contracts[i].declined_inside = counts.declined_inside;
     contracts[i].taken_outside = counts.taken_outside;
     contracts[i].contradiction = counts.first;

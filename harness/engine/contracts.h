@@ -70,16 +70,16 @@ class ContractCheck {
   void write(std::size_t backend, std::vector<BackendContract>& contracts) const;
 
  private:
-  struct Counts {
+  struct ContractCounts {
     std::uint64_t declined_inside = 0;
     std::uint64_t taken_outside = 0;
     std::string first;  ///< case
   };
-  struct OfBackend {
+  struct BackendContracts {
     std::vector<sweep::SweepContract> contracts;
-    std::vector<Counts> counts;  ///< by model
+    std::vector<ContractCounts> counts;  ///< by model
   };
-  std::map<std::size_t, OfBackend> backends_;
+  std::map<std::size_t, BackendContracts> backends_;
 };
 
 /// "xnnpack: of the cases of this run 2 lie inside its contract and were declined, 1 outside and was taken (first

@@ -60,7 +60,7 @@ class CoverSearch {
   // Writes those of the kept cases that are needed: the one that adds most first, of equals the smallest.
   void write_needed(CoverResult& result) const {
     std::map<std::uint32_t, std::size_t> kills_left;
-    for (const Kept& kept : kept_) {
+    for (const KeptCase& kept : kept_) {
       for (const std::uint32_t mutant : kept.kills) {
         std::size_t& left = kills_left[mutant];
         left = std::min(left + 1, kDetections);
@@ -68,10 +68,10 @@ class CoverSearch {
     }
     std::map<std::uint32_t, std::size_t> edges_left;
     for (const std::uint32_t edge : reached_) edges_left[edge] = 1;
-    std::vector<const Kept*> chosen;
-    choose(&Kept::kills, &Kept::edges, kills_left, edges_left, chosen);
-    choose(&Kept::edges, &Kept::kills, edges_left, kills_left, chosen);
-    for (const Kept* kept : chosen) {
+    std::vector<const KeptCase*> chosen;
+    choose(&KeptCase::kills, &KeptCase::edges, kills_left, edges_left, chosen);
+    choose(&KeptCase::edges, &KeptCase::kills, edges_left, kills_left, chosen);
+    for (const KeptCase* kept : chosen) {
       result.cases.push_back(kept->test_case);
       result.computed.push_back(kept->computed);
     }
@@ -95,22 +95,23 @@ class CoverSearch {
   [[nodiscard]] std::vector<CoverStage> stages() const { return stages_; }
 
  private:
-  struct Kept {
+  struct KeptCase {
     Case test_case;
     std::vector<std::uint32_t> edges;
     std::vector<std::uint32_t> kills;  // numbers of mutants
     std::size_t bytes;
     bool computed;
   };
-  using Numbers = std::vector<std::uint32_t> Kept::*;
+  using Numbers = std::vector<std::uint32_t> KeptCase::*;
   using Left = std::map<std::uint32_t, std::size_t>;  // how many more cases each number is to have
 
   // Adds cases until nothing is left of `numbers`; what they have of `others` counts too.
-  void choose(Numbers numbers, Numbers others, Left& left, Left& others_left, std::vector<const Kept*>& chosen) const {
+  void choose(Numbers numbers, Numbers others, Left& left, Left& others_left,
+              std::vector<const KeptCase*>& chosen) const {
     while (!left.empty()) {
-      const Kept* best = nullptr;
+      const KeptCase* best = nullptr;
       std::ptrdiff_t most = 0;
-      for (const Kept& kept : kept_) {
+      for (const KeptCase& kept : kept_) {
         if (std::find(chosen.begin(), chosen.end(), &kept) != chosen.end()) continue;
         const auto is_left = [&](std::uint32_t number) { return left.contains(number); };
         const auto adds = std::count_if((kept.*numbers).begin(), (kept.*numbers).end(), is_left);
@@ -190,7 +191,7 @@ class CoverSearch {
   bool computed_ = false;  // the last case
   bool draws_ = false;     // towards edges: what a drawn case kills does not matter
   std::vector<CoverStage> stages_;
-  std::vector<Kept> kept_;
+  std::vector<KeptCase> kept_;
   std::vector<std::size_t> new_code_;  // places in kept_ of those that executed something new
   std::set<std::uint32_t> reached_;
   std::map<std::uint32_t, std::size_t> detections_;  // by mutant, kept cases that kill it

@@ -121,14 +121,14 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
 }
 
 std::map<std::string, std::string> Findings::settle(const std::function<std::string(const Finding&)>& signature_of) {
-  std::vector<const Key*> keys(findings_.size());
-  const std::map<Key, std::size_t> before = std::exchange(positions_, {});
+  std::vector<const FindingKey*> keys(findings_.size());
+  const std::map<FindingKey, std::size_t> before = std::exchange(positions_, {});
   for (const auto& [key, position] : before) keys[position] = &key;
   std::map<std::string, std::string> ids;
   std::vector<Finding> settled;
   for (std::size_t i = 0; i < findings_.size(); ++i) {
     Finding& finding = findings_[i];
-    Key key = *keys[i];
+    FindingKey key = *keys[i];
     if (!finding.waiver) key.signature = finding.signature = signature_of(finding);
     if (key.signature == kUndetermined) {
       ids[finding.id] = "";

@@ -48,18 +48,20 @@ class Findings {
   [[nodiscard]] std::vector<Finding> take();
 
  private:
-  struct Key {
+  struct FindingKey {
     std::string backend;
     std::string subject;  ///< the operator; of a model, with the node
     std::string signature;
     std::string waiver;  ///< empty without one
 
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const FindingKey&) const = default;
   };
   /// The position in the list, of a finding that may be new.
-  std::size_t position_of(const Key& key) { return positions_.try_emplace(key, positions_.size()).first->second; }
+  std::size_t position_of(const FindingKey& key) {
+    return positions_.try_emplace(key, positions_.size()).first->second;
+  }
 
-  std::map<Key, std::size_t> positions_;
+  std::map<FindingKey, std::size_t> positions_;
   std::vector<Finding> findings_;
 };
 

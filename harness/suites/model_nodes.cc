@@ -91,7 +91,7 @@ void ModelNodes::add(const GraphScope& scope, const std::set<std::size_t>& in_un
 
 std::uint64_t ModelNodes::quantized() const {
   return static_cast<std::uint64_t>(
-      std::count_if(nodes_.begin(), nodes_.end(), [](const Entry& node) { return node.is_quantized; }));
+      std::count_if(nodes_.begin(), nodes_.end(), [](const ModelNode& node) { return node.is_quantized; }));
 }
 
 void ModelNodes::leave_out(std::size_t position, const std::string& reason) {
@@ -111,7 +111,7 @@ NodeCoverage ModelNodes::coverage(const std::vector<std::string>* why_not) const
   NodeCoverage result;
   std::map<std::pair<std::string, std::string>, std::uint64_t> uncovered;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Entry& node = nodes_[i];
+    const ModelNode& node = nodes_[i];
     const bool is_covered = of_cases[i] && of_cases[i]->empty();
     result.others += node.is_quantized ? 0 : 1;
     (node.is_quantized ? result.covered : result.others_covered) += is_covered ? 1 : 0;
@@ -126,7 +126,7 @@ NodeCoverage ModelNodes::coverage(const std::vector<std::string>* why_not) const
 std::string ModelNodes::others_text() const {
   constexpr std::size_t kShown = 10;
   std::map<std::string, std::uint64_t> by_name;
-  for (const Entry& node : nodes_) by_name[node.op_type] += node.is_quantized ? 0 : 1;
+  for (const ModelNode& node : nodes_) by_name[node.op_type] += node.is_quantized ? 0 : 1;
   std::vector<std::pair<std::string, std::uint64_t>> counts(by_name.begin(), by_name.end());
   std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;

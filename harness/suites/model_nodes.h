@@ -41,13 +41,13 @@ class ModelNodes {
   /// `scope` knows constants and types. `in_units`: positions in the outermost graph that cases of units may hold.
   ModelNodes(const onnx::ModelProto& model, const GraphScope& scope, const std::set<std::size_t>& in_units);
 
-  struct Entry {
+  struct ModelNode {
     std::string op_type;  ///< with its domain
     bool is_quantized;
     std::string reason;  ///< why no case holds it; for those that cases may hold, that none was made yet
   };
-  explicit ModelNodes(std::vector<Entry> nodes) : nodes_(std::move(nodes)) {}
-  [[nodiscard]] const std::vector<Entry>& entries() const { return nodes_; }
+  explicit ModelNodes(std::vector<ModelNode> nodes) : nodes_(std::move(nodes)) {}
+  [[nodiscard]] const std::vector<ModelNode>& entries() const { return nodes_; }
 
   [[nodiscard]] std::uint64_t quantized() const;
   /// The suite's next case holds these nodes.
@@ -62,7 +62,7 @@ class ModelNodes {
  private:
   void add(const GraphScope& scope, const std::set<std::size_t>& in_units);
 
-  std::vector<Entry> nodes_;
+  std::vector<ModelNode> nodes_;
   std::vector<std::vector<std::size_t>> cases_;
 };
 

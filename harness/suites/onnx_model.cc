@@ -147,7 +147,7 @@ const std::string& ModelCases::why_drawn() const {
   return state_->why_drawn;
 }
 
-const std::vector<ModelNodes::Entry>& ModelCases::nodes() const {
+const std::vector<ModelNodes::ModelNode>& ModelCases::nodes() const {
   return state_->all->entries();
 }
 
@@ -230,7 +230,7 @@ bool send_fault(int pipe, const Error& error) {
 
 bool send_opened(int pipe, const ModelCases& cases) {
   PipeMessage message{kOpened, {cases.name(), cases.origin(), cases.why_drawn(), std::to_string(cases.size())}};
-  for (const ModelNodes::Entry& node : cases.nodes()) {
+  for (const ModelNodes::ModelNode& node : cases.nodes()) {
     message.texts.insert(message.texts.end(), {node.op_type, node.is_quantized ? kYes : "", node.reason});
   }
   return send(pipe, message);
@@ -293,7 +293,7 @@ OnnxModelSuite::OnnxModelSuite(std::filesystem::path file, const ForkLimits& lim
       read_(std::move(read)),
       process_(std::move(process)),
       messages_(read_.get()),
-      nodes_(std::vector<ModelNodes::Entry>()) {}
+      nodes_(std::vector<ModelNodes::ModelNode>()) {}
 
 Result<std::unique_ptr<OnnxModelSuite>> OnnxModelSuite::open(const std::filesystem::path& file, std::uint64_t seed,
                                                              const ModelOptions& options) {
@@ -346,7 +346,7 @@ Result<void> OnnxModelSuite::take_opened(std::vector<std::string> texts) {
   origin_ = texts[1];
   if (!texts[2].empty()) ++skipped_["a run of the model, activations are drawn instead (" + texts[2] + ")"];
   size_ = positions_in(texts[3]).front();
-  std::vector<ModelNodes::Entry> nodes;
+  std::vector<ModelNodes::ModelNode> nodes;
   for (std::size_t i = kOpenedTexts; i + kNodeTexts <= texts.size(); i += kNodeTexts) {
     nodes.push_back({std::move(texts[i]), texts[i + 1] == kYes, std::move(texts[i + 2])});
   }

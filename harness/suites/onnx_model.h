@@ -126,7 +126,7 @@ class ModelCases {
   [[nodiscard]] const std::string& origin() const;
   /// Why activations are drawn that should have been computed; else empty.
   [[nodiscard]] const std::string& why_drawn() const;
-  [[nodiscard]] const std::vector<ModelNodes::Entry>& nodes() const;
+  [[nodiscard]] const std::vector<ModelNodes::ModelNode>& nodes() const;
   /// How many steps there are.
   [[nodiscard]] std::size_t size() const;
   /// Nothing behind the last.
