@@ -58,7 +58,7 @@ inline constexpr std::uint32_t kLargestPayload = (std::uint32_t{1} << 30) + (std
 // that are run once for each case, on a backend-test folder.
 
 /// The environment variable that tells a command that qconform started it.
-inline const ChildProcess::Variable kProtocolVariable{"QCONFORM_PROTOCOL", std::to_string(kProcessProtocol)};
+inline const ChildProcess::EnvironmentVariable kProtocolVariable{"QCONFORM_PROTOCOL", std::to_string(kProcessProtocol)};
 
 /// A backend whose cases run in child processes. Where a process was ended from outside, or did not answer in time, the
 /// case runs again in a new one, and that is its outcome (Outcome::lost), as in a sandbox.

@@ -410,7 +410,7 @@ std::vector<std::string> split_specifications(std::string_view list) {
 std::string Accepted::text() const {
   std::vector<std::string> all;
   for (const std::string_view word : words) all.push_back(fmt::format("@{}", word));
-  for (const Key& key : keys) all.push_back(fmt::format("@{}={}", key.key, key.values));
+  for (const SettingKey& key : keys) all.push_back(fmt::format("@{}={}", key.key, key.values));
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
@@ -426,13 +426,13 @@ Result<void> check_settings(const Specification& what, const Accepted& accepted)
     return unknown("word", what.word, words);
   }
   for (const Setting& setting : what.settings) {
-    const auto is_it = [&](const Accepted::Key& key) {
+    const auto is_it = [&](const Accepted::SettingKey& key) {
       return key.key.ends_with('*') ? setting.key.starts_with(key.key.substr(0, key.key.size() - 1))
                                     : setting.key == key.key;
     };
     if (std::any_of(accepted.keys.begin(), accepted.keys.end(), is_it)) continue;
     std::vector<std::string_view> known;
-    for (const Accepted::Key& key : accepted.keys) known.push_back(key.key);
+    for (const Accepted::SettingKey& key : accepted.keys) known.push_back(key.key);
     return unknown("key", setting.key, std::move(known));
   }
   return {};

@@ -74,12 +74,12 @@ void number_names(std::vector<Specification>& backends);
 
 /// The settings that may stand behind a backend's @.
 struct Accepted {
-  struct Key {
+  struct SettingKey {
     std::string_view key;     ///< with a * at its end any that begins so
     std::string_view values;  ///< "1 to 64", for the reader
   };
   std::vector<std::string_view> words = {};
-  std::vector<Key> keys = {};
+  std::vector<SettingKey> keys = {};
 
   /// "@avx2, @avx512_core, @session.*=TEXT"; empty for nothing.
   [[nodiscard]] std::string text() const;

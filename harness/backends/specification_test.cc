@@ -168,7 +168,7 @@ TEST(Specification, ListsKeepTheSettingsOfABackendTogether) {
   EXPECT_THAT(split_specifications("avx2"), ElementsAre("avx2"));
 }
 
-constexpr Accepted::Key kKeys[] = {{"threads", "1 to 64"}, {"session.*", "text"}};
+constexpr Accepted::SettingKey kKeys[] = {{"threads", "1 to 64"}, {"session.*", "text"}};
 
 TEST(Settings, ThatAreUnknownAreNamedBesideTheKnownOnes) {
   const Accepted accepted{{"avx2", "avx512_core"}, {std::begin(kKeys), std::end(kKeys)}};

@@ -163,20 +163,20 @@ class WatchedSink final : public OutputSink {
   [[nodiscard]] std::optional<std::vector<Tensor>> outputs() const {
     if (refused_ || given_.empty()) return std::nullopt;
     std::vector<Tensor> outputs;
-    for (const Given& each : given_)
+    for (const WatchedTensor& each : given_)
       outputs.push_back({each.type, each.shape, {each.memory.begin(), each.memory.end()}});
     return outputs;
   }
 
  private:
-  struct Given {
+  struct WatchedTensor {
     ElementType type = ElementType::undefined;
     std::vector<std::int64_t> shape;
     std::span<std::byte> memory;
   };
 
   OutputSink& sink_;
-  std::vector<Given> given_;
+  std::vector<WatchedTensor> given_;
   bool refused_ = false;
 };
 

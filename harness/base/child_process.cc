@@ -169,7 +169,7 @@ void close_all_but(std::span<const int> kept) {
 
 namespace {
 
-using Variable = ChildProcess::Variable;
+using EnvironmentVariable = ChildProcess::EnvironmentVariable;
 
 // Descriptors of the command's side.
 struct CommandEnds {
@@ -188,7 +188,7 @@ std::string without_waiting_shell(const std::string& command) {
   return (compound || sets_variables ? "" : "exec ") + command;
 }
 
-[[noreturn]] void become(const std::string& command, const std::vector<Variable>& environment,
+[[noreturn]] void become(const std::string& command, const std::vector<EnvironmentVariable>& environment,
                          const CommandEnds& ends) {
   (void)dup2(ends.input, STDIN_FILENO);
   (void)dup2(ends.output, STDOUT_FILENO);
@@ -198,7 +198,8 @@ std::string without_waiting_shell(const std::string& command) {
   (void)setrlimit(RLIMIT_CORE, &none);
   (void)signal(SIGPIPE, SIG_DFL);
   (void)signal(SIGCHLD, SIG_DFL);
-  for (const Variable& variable : environment) (void)setenv(variable.name.c_str(), variable.value.c_str(), 1);
+  for (const EnvironmentVariable& variable : environment)
+    (void)setenv(variable.name.c_str(), variable.value.c_str(), 1);
   (void)execl("/bin/sh", "sh", "-c", without_waiting_shell(command).c_str(), nullptr);
   _exit(kNotStarted);
 }
@@ -237,7 +238,7 @@ void read_into(int& descriptor, std::string& text) {
 }  // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::string& command, Output output,
-                                                          const std::vector<Variable>& environment) {
+                                                          const std::vector<EnvironmentVariable>& environment) {
   const auto failed = []() {
     return fail("--backend", "cannot start a process: " + std::generic_category().message(errno));
   };

@@ -240,14 +240,14 @@ class ChildProcess {
     logged,  ///< stdin is empty, and stdout goes into the log, like stderr
   };
 
-  struct Variable {
+  struct EnvironmentVariable {
     std::string name;
     std::string value;
   };
 
   /// `environment` is added to this process's. Errors: no more processes or files.
-  [[nodiscard]] static Result<std::unique_ptr<ChildProcess>> start(const std::string& command, Output output,
-                                                                   const std::vector<Variable>& environment = {});
+  [[nodiscard]] static Result<std::unique_ptr<ChildProcess>> start(
+      const std::string& command, Output output, const std::vector<EnvironmentVariable>& environment = {});
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();

@@ -255,13 +255,13 @@ DiskChannel::DiskChannel(int file, Side side)
 }
 
 // A sector that is read while the other side writes it may be half old.
-std::uint64_t DiskChannel::check_of(const Counts& counts) {
+std::uint64_t DiskChannel::check_of(const MessageCounts& counts) {
   constexpr std::uint64_t kSeed = 0x71636f6e666f726dU;  // none of a disk that nobody has written to
   return (counts.sent * 0x9e3779b97f4a7c15U) ^ (counts.received * 0xbf58476d1ce4e5b9U) ^ kSeed;
 }
 
 std::size_t DiskChannel::framed(std::size_t bytes) {
-  return whole_sectors(sizeof(Frame) + bytes);
+  return whole_sectors(sizeof(MessageHeader) + bytes);
 }
 
 std::size_t DiskChannel::ring_of(bool own) const {
@@ -293,7 +293,7 @@ void DiskChannel::append(std::span<const std::byte> bytes) {
 }
 
 void DiskChannel::send(std::span<const std::byte> bytes, std::uint32_t mark) {
-  const Frame frame{bytes.size(), mark};
+  const MessageHeader frame{bytes.size(), mark};
   append(std::as_bytes(std::span(&frame, 1)));
   append(bytes);
   pending_.resize(whole_sectors(pending_.size()));
@@ -313,7 +313,7 @@ void DiskChannel::write_pending() {
 }
 
 void DiskChannel::write_counts() {
-  Counts counts{sent_, fetched_};
+  MessageCounts counts{sent_, fetched_};
   counts.check = check_of(counts);
   std::memset(block_.get(), 0, kSector);
   std::memcpy(block_.get(), &counts, sizeof counts);
@@ -329,7 +329,7 @@ void DiskChannel::flush() {
 
 void DiskChannel::look_at_counts() {
   if (!transfer(false, side_ == Side::host ? kPage : 0, kSector)) return;
-  Counts counts;
+  MessageCounts counts;
   std::memcpy(&counts, block_.get(), sizeof counts);
   if (counts.check != check_of(counts)) return;
   damaged_ = counts.sent < others_.sent || counts.received < others_.received || counts.received > sent_ ||
@@ -351,7 +351,7 @@ void DiskChannel::fetch() {
   if (fetched_ - published_ > kRing / 4) write_counts();
 }
 
-std::optional<DiskChannel::Message> DiskChannel::receive() {
+std::optional<DiskChannel::DiskMessage> DiskChannel::receive() {
   if (damaged_) return std::nullopt;
   if (taken_ == arrived_.size()) {
     arrived_.clear();
@@ -361,14 +361,14 @@ std::optional<DiskChannel::Message> DiskChannel::receive() {
   }
   // A flush() in the middle of a message does not show a part of it: it follows whole messages.
   if (damaged_ || taken_ == arrived_.size()) return std::nullopt;
-  Frame frame;
+  MessageHeader frame;
   std::memcpy(&frame, arrived_.data() + taken_, sizeof frame);
   const std::size_t left = arrived_.size() - taken_;
   if (frame.bytes > kLargestMessage || framed(frame.bytes) > left) {
     damaged_ = true;
     return std::nullopt;
   }
-  const Message message{std::span(arrived_).subspan(taken_ + sizeof frame, frame.bytes), frame.mark};
+  const DiskMessage message{std::span(arrived_).subspan(taken_ + sizeof frame, frame.bytes), frame.mark};
   taken_ += framed(frame.bytes);
   return message;
 }

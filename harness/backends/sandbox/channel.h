@@ -128,7 +128,7 @@ class CaseChannel {
   struct Inherited {};
   CaseChannel(int file, Inherited);
 
-  struct Message {
+  struct MessageState {
     std::atomic<std::uint64_t> request_bytes = 0;
     std::atomic<std::uint64_t> answer_bytes = 0;
     std::atomic<std::uint64_t> answer_check = 0;  ///< check_of() the answer
@@ -146,7 +146,7 @@ class CaseChannel {
     SharedFlag worker_ends;
     std::atomic<std::int64_t> begun_at = 0;  ///< the last begun request, of the steady clock, in ns
     LastWords last_words;
-    Message messages[kSlots];
+    MessageState messages[kSlots];
   };
   /// Changes with the messages: the last figures count kinds of outcomes; raise the first by hand.
   static constexpr std::uint64_t kLayout = 300'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
@@ -165,7 +165,7 @@ class CaseChannel {
   [[nodiscard]] std::optional<std::span<std::byte>> room(std::uint32_t number, Direction direction,
                                                          std::size_t bytes) const;
   [[nodiscard]] std::span<const std::byte> content(std::uint32_t number, Direction direction, std::size_t bytes) const;
-  [[nodiscard]] Message& message(std::uint32_t number) const { return control_->messages[number % kSlots]; }
+  [[nodiscard]] MessageState& message(std::uint32_t number) const { return control_->messages[number % kSlots]; }
   [[nodiscard]] bool wait_for_count(std::uint32_t count, std::uint32_t enough, std::chrono::nanoseconds patience);
   void count_answer(std::uint32_t count);
 
@@ -188,7 +188,7 @@ class CaseChannel {
 class DiskChannel {
  public:
   enum class Side : std::uint8_t { host, guest };
-  struct Message {
+  struct DiskMessage {
     std::span<const std::byte> bytes;  ///< valid until the next receive()
     std::uint32_t mark = 0;
   };
@@ -209,23 +209,23 @@ class DiskChannel {
   void send(std::span<const std::byte> bytes, std::uint32_t mark);
   void flush();
   /// The next message, if it is there.
-  [[nodiscard]] std::optional<Message> receive();
+  [[nodiscard]] std::optional<DiskMessage> receive();
   /// Whether what came from the other side makes no sense, or the file cannot be read or written. Nothing more comes.
   [[nodiscard]] bool is_damaged() const { return damaged_; }
 
  private:
-  struct Counts {
+  struct MessageCounts {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     std::uint64_t check = 0;
   };
-  struct Frame {
+  struct MessageHeader {
     std::uint64_t bytes = 0;
     std::uint32_t mark = 0;
     std::uint32_t reserved = 0;
   };
 
-  [[nodiscard]] static std::uint64_t check_of(const Counts& counts);
+  [[nodiscard]] static std::uint64_t check_of(const MessageCounts& counts);
   [[nodiscard]] static std::size_t framed(std::size_t bytes);
   [[nodiscard]] std::size_t ring_of(bool own) const;
   void append(std::span<const std::byte> bytes);
@@ -243,7 +243,7 @@ class DiskChannel {
   std::uint64_t sent_ = 0;                             ///< bytes written since the beginning, as all counts are
   std::uint64_t fetched_ = 0;
   std::uint64_t published_ = 0;  ///< the count of fetched_ that the other side has been told
-  Counts others_;
+  MessageCounts others_;
   std::vector<std::byte> arrived_;
   std::size_t taken_ = 0;  ///< how many bytes of arrived_ are received
 };

@@ -119,7 +119,7 @@ class DiskChannelTest : public ::testing::Test {
   static std::vector<std::byte> bytes_of(std::uint32_t number, std::size_t size) {
     return std::vector<std::byte>(size, std::byte(number + 1));
   }
-  static void expect(const std::optional<DiskChannel::Message>& message, std::uint32_t number, std::size_t size) {
+  static void expect(const std::optional<DiskChannel::DiskMessage>& message, std::uint32_t number, std::size_t size) {
     ASSERT_TRUE(message);
     EXPECT_EQ(message->mark, number);
     ASSERT_EQ(message->bytes.size(), size);

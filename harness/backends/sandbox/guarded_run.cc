@@ -167,14 +167,14 @@ class GuardedRun::Output final : public OutputSink {
         const std::string which = given_.size() == 1 ? "an output" : output_text(test_case_, i);
         return outcome::LeftUnwritten{"run ended without asking for " + which};
       }
-      Given& given = *given_[i];
+      GuardedTensor& given = *given_[i];
       outputs.push_back({given.type, std::move(given.shape), {given.bytes.begin(), given.bytes.end()}});
     }
     return outcome::Produced{std::move(outputs)};
   }
 
  private:
-  struct Given {
+  struct GuardedTensor {
     ElementType type;
     std::vector<std::int64_t> shape;
     std::span<std::byte> bytes;
@@ -185,7 +185,7 @@ class GuardedRun::Output final : public OutputSink {
   GuardedMemory& scratch_;
   GuardedMemory::Against against_;
   std::byte poison_;
-  std::vector<std::optional<Given>> given_;
+  std::vector<std::optional<GuardedTensor>> given_;
   std::optional<Outcome> refusal_;
 };
 

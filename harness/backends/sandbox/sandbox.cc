@@ -163,7 +163,7 @@ class SandboxedBackend final : public Backend, public Worker {
   }
 
  private:
-  struct Request {
+  struct PendingCase {
     const Case* test_case;
     bool closely;
     bool refused = false;  ///< too large to be sent
@@ -216,7 +216,7 @@ class SandboxedBackend final : public Backend, public Worker {
     if (!host_) return;
     const std::size_t end = alone_ > 0 ? 1 : under_way_.size();
     for (; sent_ < std::min(end, under_way_.size()) && host_->has_room(); ++sent_) {
-      Request& request = under_way_[sent_];
+      PendingCase& request = under_way_[sent_];
       request.refused = !host_->send(*request.test_case, request.closely);
     }
   }
@@ -270,7 +270,7 @@ class SandboxedBackend final : public Backend, public Worker {
       }
     }
     send_more();
-    const Request request = under_way_.front();
+    const PendingCase request = under_way_.front();
     if (request.refused) return outcome::Unsupported{"the case is larger than what a worker takes"};
     Outcome outcome = received(*request.test_case, doubt);
     if (host_) is_first_of_process_ = false;
@@ -296,7 +296,7 @@ class SandboxedBackend final : public Backend, public Worker {
   void drop_process() {
     host_.reset();
     sent_ = 0;
-    for (Request& request : under_way_) request.refused = false;
+    for (PendingCase& request : under_way_) request.refused = false;
   }
 
   Result<void> failed(const std::string& why) const {
@@ -311,7 +311,7 @@ class SandboxedBackend final : public Backend, public Worker {
   std::shared_ptr<CodeCoverage> code_;
   BackendInfo info_;
   std::unique_ptr<WorkerLink> host_;
-  std::deque<Request> under_way_;
+  std::deque<PendingCase> under_way_;
   std::size_t sent_ = 0;             ///< how many requests of under_way_ the process has
   std::size_t alone_ = 0;            ///< how many of the next requests run one by one
   bool is_first_of_process_ = true;  ///< no case has been answered by this process

@@ -19,14 +19,14 @@ namespace qconform::libraries::dnn {
 
 struct LibraryGraph {
   /// An operation, which has the number of its place here.
-  struct Operation {
+  struct LibraryOperation {
     std::string name;           ///< the library's: "Convolution"
     std::size_t node = 0;       ///< position of the node in the case
     bool marks_output = false;  ///< whether it is an End, which computes nothing
   };
 
   dnnl::graph::graph graph{dnnl::engine::kind::cpu};
-  std::vector<Operation> operations;
+  std::vector<LibraryOperation> operations;
   /// Row-major, as ONNX has them. The first are the program's values, in its numbering; others lie between operations
   /// of one node.
   std::vector<dnnl::graph::logical_tensor> values;

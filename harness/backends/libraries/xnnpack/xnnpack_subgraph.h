@@ -17,14 +17,14 @@ namespace qconform::libraries::xnn {
 // A quantized unit of a graph as XNNPACK sees one: an operator on quantized tensors.
 
 struct QuantizedUnit {
-  struct Operand {
+  struct UnitOperand {
     std::size_t input = 0;  ///< position among the case's inputs
     const reference::DequantizeLinear* parameters = nullptr;
   };
 
   const reference::QuantizeLinear* y = nullptr;
   const reference::graph::Step* compute = nullptr;  ///< null where activations alone stand between
-  std::vector<Operand> operands;
+  std::vector<UnitOperand> operands;
   float lowest = -std::numeric_limits<float>::infinity();  ///< the least value that the activations let through
   float highest = std::numeric_limits<float>::infinity();
 };
