@@ -52,7 +52,7 @@ bool is_of_shape(const FailureGroup& group) {
 
 void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
   if (!expected.output) return;
-  Subject& subject = subjects_[{backend, test_case.subject()}];
+  DiagnosedOperator& subject = subjects_[{backend, test_case.subject()}];
   const std::uint64_t number = subject.passed++;
   // Features cost a part of what judging costs.
   constexpr std::uint64_t kTurn = 16;
@@ -97,7 +97,7 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   auto observation = Observation::borrowing(test_case, expected, outcome);
   if (test_case.output_count() > 1) observation = failing_output(*backends_[backend], test_case);
   if (observation == nullptr || !observation->is_failure()) return failing_part_of(*backends_[backend], test_case);
-  Subject& subject = subjects_[{backend, test_case.subject()}];
+  DiagnosedOperator& subject = subjects_[{backend, test_case.subject()}];
   if (!subject.causes) {
     GuardedOutput output;
     const Runner run = [&](const Case& one) { return execute(*backends_[backend], one, output); };
@@ -140,7 +140,7 @@ std::string CampaignDiagnosis::failing_part_of(Backend& backend, const Case& tes
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
 // that later failures are held against its causes.
-void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const Observation& observation,
+void CampaignDiagnosis::explain_open(DiagnosedOperator& subject, Backend& backend, const Observation& observation,
                                      const std::string& signature) const {
   constexpr std::size_t kFewestOpen = 16;
   Causes& causes = *subject.causes;
@@ -158,7 +158,7 @@ void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const O
   }
 }
 
-ExplainOptions CampaignDiagnosis::options_for(const Subject& subject) const {
+ExplainOptions CampaignDiagnosis::options_for(const DiagnosedOperator& subject) const {
   ExplainOptions options = limits_.each;
   options.base = subject.base.arithmetic;
   options.telling = subject.base.telling;
@@ -168,7 +168,7 @@ ExplainOptions CampaignDiagnosis::options_for(const Subject& subject) const {
 std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& op_type, const std::string& signature) {
   const auto found = subjects_.find({backend, op_type});
   if (found == subjects_.end() || !found->second.causes) return signature;
-  Subject& subject = found->second;
+  DiagnosedOperator& subject = found->second;
   if (!std::exchange(subject.is_settled, true)) settle(subject, *backends_[backend]);
   for (const FailureGroup& group : subject.groups) {
     if (std::find(group.parts.begin(), group.parts.end(), signature) != group.parts.end()) return group.signature;
@@ -182,7 +182,7 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
                                        const std::vector<std::string>& reproducing) const {
   const auto found = subjects_.find({backend, op_type});
   if (found == subjects_.end() || !found->second.causes) return kUndetermined;
-  const Subject& subject = found->second;
+  const DiagnosedOperator& subject = found->second;
   const FailureGroup* open = nullptr;
   bool may_be_another = subject.base.arithmetic.has_value();
   for (const FailureGroup& group : subject.groups) {
@@ -201,7 +201,7 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
   return reproducing.empty() && open != nullptr && !may_be_another ? open->signature : kUndetermined;
 }
 
-void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
+void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) const {
   subject.causes->find();
   learn_open(subject, backend);
   subject.groups = subject.causes->take_groups(subject.unexplained, subject.failing_parts);
@@ -223,7 +223,7 @@ void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
 }
 
 // The known models have been tried on these failures, so that little is spent on them once more.
-void CampaignDiagnosis::learn_open(Subject& subject, Backend& backend) const {
+void CampaignDiagnosis::learn_open(DiagnosedOperator& subject, Backend& backend) const {
   const std::vector<const Observation*> open = subject.causes->smallest_open();
   if (open.empty() || limits_.learning == 0) return;
   ExplainOptions options = limits_.each;
@@ -238,14 +238,14 @@ void CampaignDiagnosis::learn_open(Subject& subject, Backend& backend) const {
 }
 
 // A backend with several defects: failures that one of them alone reproduces are told apart.
-void CampaignDiagnosis::explain_part(const Subject& subject, FailureGroup& group, Explanation whole) {
+void CampaignDiagnosis::explain_part(const DiagnosedOperator& subject, FailureGroup& group, Explanation whole) {
   group.status = whole.status;
   group.signature = DefectSet{subject.causes->defects_of(*group.cause)}.name();
   group.explanation = std::move(whole);
 }
 
 // Whether a cause that other cases contradict is one all the same, in some of the backend's paths.
-void CampaignDiagnosis::decide(const Subject& subject, FailureGroup& group) {
+void CampaignDiagnosis::decide(const DiagnosedOperator& subject, FailureGroup& group) {
   const auto& defects = subject.causes->defects_of(*group.cause);
   const RelatedFailures& failures = group.failures;
   if (failures.examined >= kFewestFailing * defects.size() && failures.evidence >= kFewestWrong * defects.size()) {
@@ -259,7 +259,7 @@ void CampaignDiagnosis::decide(const Subject& subject, FailureGroup& group) {
   }
 }
 
-void CampaignDiagnosis::confirm(Subject& subject, FailureGroup& group, Backend& backend) const {
+void CampaignDiagnosis::confirm(DiagnosedOperator& subject, FailureGroup& group, Backend& backend) const {
   const Evidence& kept = group.failures.kept;
   if (kept.empty()) return;
   ExplainOptions options = options_for(subject);
@@ -281,7 +281,7 @@ void CampaignDiagnosis::confirm(Subject& subject, FailureGroup& group, Backend& 
 }
 
 // Groups of one signature are one; what is explained without doubt takes over what it reproduces.
-void CampaignDiagnosis::unite_groups(Subject& subject) {
+void CampaignDiagnosis::unite_groups(DiagnosedOperator& subject) {
   std::vector<FailureGroup>& groups = subject.groups;
   const auto takes_over = [&](const FailureGroup& group, const FailureGroup& other) {
     if (group.signature == other.signature) return true;
@@ -305,7 +305,7 @@ void CampaignDiagnosis::unite_groups(Subject& subject) {
   }
 }
 
-FailureGroup* CampaignDiagnosis::group_named(Subject& subject, const std::string& signature) {
+FailureGroup* CampaignDiagnosis::group_named(DiagnosedOperator& subject, const std::string& signature) {
   const auto found = std::find_if(subject.groups.begin(), subject.groups.end(),
                                   [&](const FailureGroup& group) { return group.signature == signature; });
   return found == subject.groups.end() ? nullptr : &*found;
@@ -315,7 +315,7 @@ bool CampaignDiagnosis::has_cause(std::size_t backend, const std::string& op_typ
                                   const Expected& expected, const Outcome& outcome) const {
   const auto found = subjects_.find({backend, op_type});
   if (found == subjects_.end() || !found->second.causes) return true;
-  const Subject& subject = found->second;
+  const DiagnosedOperator& subject = found->second;
   const auto observation = Observation::borrowing(*expected.test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return true;
   const auto has = [&](const FailureGroup& group) {
@@ -341,7 +341,7 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
   if (found == subjects_.end() || !found->second.causes || observation == nullptr) {
     return failing_part_of(*backends_[backend], test_case);
   }
-  Subject& subject = found->second;
+  DiagnosedOperator& subject = found->second;
   for (const FailureGroup& group : subject.groups) {
     if (group.cause && subject.causes->reproduces(*group.cause, *observation)) return group.signature;
   }
@@ -363,7 +363,7 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
 
 void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, const std::string& signature,
                               Learnt learnt) {
-  Subject& subject = subjects_[{backend, op_type}];
+  DiagnosedOperator& subject = subjects_[{backend, op_type}];
   subject.passing = std::move(learnt.passing);
   FailureGroup* const group = group_named(subject, signature);
   if (group == nullptr) return;
@@ -373,7 +373,7 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
 void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   const auto found = subjects_.find({backend, finding.op_type});
   if (!finding.diagnosis || found == subjects_.end()) return;
-  Subject& subject = found->second;
+  DiagnosedOperator& subject = found->second;
   FailureGroup* const group = group_named(subject, finding.signature);
   if (group != nullptr && !group->failing_part.empty()) {
     const std::string failing_part = failing_part_of(*backends_[backend], finding.example);
@@ -394,7 +394,7 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
 
 // Learns the region of a group. If the suite has too few cases for one, those that the explanation was tried on may
 // tell.
-Region CampaignDiagnosis::region_of(const Subject& subject, const FailureGroup& group) {
+Region CampaignDiagnosis::region_of(const DiagnosedOperator& subject, const FailureGroup& group) {
   std::vector<FeatureSet> failing = group.failures.failing;
   failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());
   Region region = learn_region(failing, subject.passing);

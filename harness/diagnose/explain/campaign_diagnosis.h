@@ -211,7 +211,7 @@ class CampaignDiagnosis final : public Diagnoser {
 
  private:
   /// One backend on one operator.
-  struct Subject {
+  struct DiagnosedOperator {
     BaseArithmetic base;           ///< from the first failure on
     std::optional<Causes> causes;  ///< present from the first failure on
     std::vector<FeatureSet> passing;
@@ -230,26 +230,26 @@ class CampaignDiagnosis final : public Diagnoser {
   /// shrink::failing_part on the backend; empty where the family is not told by parts.
   [[nodiscard]] std::string failing_part_of(Backend& backend, const Case& test_case) const;
   /// `signature`: of the failure, which is open.
-  void explain_open(Subject& subject, Backend& backend, const Observation& observation,
+  void explain_open(DiagnosedOperator& subject, Backend& backend, const Observation& observation,
                     const std::string& signature) const;
-  [[nodiscard]] ExplainOptions options_for(const Subject& subject) const;
+  [[nodiscard]] ExplainOptions options_for(const DiagnosedOperator& subject) const;
   [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,
                                                 const ExplainOptions& options);
-  void settle(Subject& subject, Backend& backend) const;
+  void settle(DiagnosedOperator& subject, Backend& backend) const;
   /// Looks for a model of what no cause reproduces, once.
-  void learn_open(Subject& subject, Backend& backend) const;
+  void learn_open(DiagnosedOperator& subject, Backend& backend) const;
   /// Looks for an explanation of a group that has none that is certain, with the failures that were kept.
-  void confirm(Subject& subject, FailureGroup& group, Backend& backend) const;
-  static void explain_part(const Subject& subject, FailureGroup& group, Explanation whole);
-  static void decide(const Subject& subject, FailureGroup& group);
-  static void unite_groups(Subject& subject);
-  [[nodiscard]] static FailureGroup* group_named(Subject& subject, const std::string& signature);
-  [[nodiscard]] static Region region_of(const Subject& subject, const FailureGroup& group);
+  void confirm(DiagnosedOperator& subject, FailureGroup& group, Backend& backend) const;
+  static void explain_part(const DiagnosedOperator& subject, FailureGroup& group, Explanation whole);
+  static void decide(const DiagnosedOperator& subject, FailureGroup& group);
+  static void unite_groups(DiagnosedOperator& subject);
+  [[nodiscard]] static FailureGroup* group_named(DiagnosedOperator& subject, const std::string& signature);
+  [[nodiscard]] static Region region_of(const DiagnosedOperator& subject, const FailureGroup& group);
 
   const std::vector<std::unique_ptr<Backend>>& backends_;
   Policy policy_;
   Limits limits_;
-  std::map<std::pair<std::size_t, std::string>, Subject> subjects_;
+  std::map<std::pair<std::size_t, std::string>, DiagnosedOperator> subjects_;
 };
 
 }  // namespace qconform::diagnose

@@ -87,8 +87,8 @@ Enumeration::Enumeration(const ExpressionSlot& slot, std::vector<ExpressionInput
   if (slot.allowed != Operators::none) find_conditions();
 }
 
-Enumeration::Entry Enumeration::entry_of(std::vector<Node> nodes) const {
-  Entry entry{std::move(nodes), {}};
+Enumeration::EvaluatedExpression Enumeration::entry_of(std::vector<Node> nodes) const {
+  EvaluatedExpression entry{std::move(nodes), {}};
   for (const ExpressionInputs& row : rows_) {
     std::vector<std::int64_t> stack;
     for (const Node& node : entry.nodes) {
@@ -104,7 +104,7 @@ Enumeration::Entry Enumeration::entry_of(std::vector<Node> nodes) const {
   return entry;
 }
 
-void Enumeration::join(Operation operation, std::span<const Entry* const> operands) {
+void Enumeration::join(Operation operation, std::span<const EvaluatedExpression* const> operands) {
   if (joins_++ >= most_joins_) {
     complete_ = std::min(complete_, size() - 1);
     has_ended_ = true;
@@ -114,8 +114,8 @@ void Enumeration::join(Operation operation, std::span<const Entry* const> operan
   for (std::size_t i = 0; i < operands.size(); ++i) values[i] = operands[i]->values.data();
   kFills[static_cast<std::size_t>(operation)](values, rows_, scratch_);
   if (seen_.contains(fingerprint(scratch_))) return;
-  Entry entry{{}, scratch_};
-  for (const Entry* operand : operands) {
+  EvaluatedExpression entry{{}, scratch_};
+  for (const EvaluatedExpression* operand : operands) {
     entry.nodes.insert(entry.nodes.end(), operand->nodes.begin(), operand->nodes.end());
   }
   entry.nodes.push_back({operation});
@@ -133,7 +133,7 @@ std::uint64_t Enumeration::fingerprint(const std::vector<std::int64_t>& values) 
   return slot_.wraps_in_range ? fingerprint_of(stored(values)) : fingerprint_of(values);
 }
 
-void Enumeration::add(Entry entry) {
+void Enumeration::add(EvaluatedExpression entry) {
   if (has_ended_ || !seen_.insert(fingerprint(entry.values)).second) return;
   // An expression with the reference's values is no answer, and may be part of one.
   if (stored(entry.values) != stored(reference_.values))
@@ -163,8 +163,8 @@ void Enumeration::add_leaves() {
 void Enumeration::add_joined(std::size_t size) {
   if (slot_.allowed == Operators::values) {
     for (const Operation operation : kWidths) {
-      for (const Entry& operand : entries_[size - 1]) {
-        const Entry* const operands[] = {&operand};
+      for (const EvaluatedExpression& operand : entries_[size - 1]) {
+        const EvaluatedExpression* const operands[] = {&operand};
         join(operation, operands);
         if (has_ended_) return;
       }
@@ -173,9 +173,9 @@ void Enumeration::add_joined(std::size_t size) {
   for (const Operation operation : binary_of(slot_.allowed)) {
     for (std::size_t first = 1; first + 1 < size; ++first) {
       if (commutes(operation) && first > size - 1 - first) continue;
-      for (const Entry& a : entries_[first]) {
-        for (const Entry& b : entries_[size - 1 - first]) {
-          const Entry* const operands[] = {&a, &b};
+      for (const EvaluatedExpression& a : entries_[first]) {
+        for (const EvaluatedExpression& b : entries_[size - 1 - first]) {
+          const EvaluatedExpression* const operands[] = {&a, &b};
           join(operation, operands);
           if (has_ended_) return;
         }
@@ -187,9 +187,9 @@ void Enumeration::add_joined(std::size_t size) {
 // Adds expressions of the shape `condition ? something : what the reference does`.
 void Enumeration::add_choices(std::size_t size) {
   for (std::size_t first = 1; first < conditions_.size() && first + 1 < size; ++first) {
-    for (const Entry& condition : conditions_[first]) {
-      for (const Entry& then : entries_[size - 1 - first]) {
-        const Entry* const operands[] = {&condition, &then, &reference_};
+    for (const EvaluatedExpression& condition : conditions_[first]) {
+      for (const EvaluatedExpression& then : entries_[size - 1 - first]) {
+        const EvaluatedExpression* const operands[] = {&condition, &then, &reference_};
         join(Operation::choose, operands);
         if (has_ended_) return;
       }
@@ -200,7 +200,7 @@ void Enumeration::add_choices(std::size_t size) {
 void Enumeration::find_conditions() {
   conditions_.resize(4);
   std::unordered_set<std::uint64_t> seen;
-  const auto consider = [&](std::size_t size, Entry entry) {
+  const auto consider = [&](std::size_t size, EvaluatedExpression entry) {
     std::vector<std::int64_t> holds;
     for (const std::int64_t value : entry.values) holds.push_back(value != 0 ? 1 : 0);
     const bool is_constant = std::adjacent_find(holds.begin(), holds.end(), std::not_equal_to<>()) == holds.end();

@@ -51,25 +51,25 @@ class Enumeration {
   [[nodiscard]] const std::vector<std::int64_t>& reference() const { return reference_.values; }
 
  private:
-  struct Entry {
+  struct EvaluatedExpression {
     std::vector<Expression::Node> nodes;
     std::vector<std::int64_t> values;
   };
-  using Entries = std::vector<Entry>;
+  using Entries = std::vector<EvaluatedExpression>;
 
-  [[nodiscard]] Entry entry_of(std::vector<Expression::Node> nodes) const;
-  void join(Operation operation, std::span<const Entry* const> operands);
+  [[nodiscard]] EvaluatedExpression entry_of(std::vector<Expression::Node> nodes) const;
+  void join(Operation operation, std::span<const EvaluatedExpression* const> operands);
   void add_leaves();
   void add_joined(std::size_t size);
   void add_choices(std::size_t size);
   void find_conditions();
   [[nodiscard]] std::vector<std::int64_t> stored(std::vector<std::int64_t> values) const;
   [[nodiscard]] std::uint64_t fingerprint(const std::vector<std::int64_t>& values) const;
-  void add(Entry entry);
+  void add(EvaluatedExpression entry);
 
   const ExpressionSlot& slot_;
   std::vector<ExpressionInputs> rows_;
-  Entry reference_;
+  EvaluatedExpression reference_;
   std::vector<Entries> entries_{1};  // by size
   std::vector<Entries> conditions_;  // by size, each true in some rows alone
   std::unordered_set<std::uint64_t> seen_;
