@@ -78,7 +78,7 @@ void CampaignJudge::find_kept() {
     const std::string name = entry.path().filename().string();
     const std::uintmax_t size = entry.file_size(error);
     if (error || entry.path().has_extension()) continue;
-    Kept& kept = kept_[name.substr(0, name.find('-'))];
+    KeptInput& kept = kept_[name.substr(0, name.find('-'))];
     if (kept.file.empty() || size < kept.bytes) kept = {size, entry.path()};
   }
 }
@@ -112,10 +112,10 @@ void CampaignJudge::take_failure(std::size_t backend, const Case& test_case, con
 // Two processes that do this at once may leave two inputs of one kind.
 void CampaignJudge::keep(const std::string& kind, std::string_view bytes) {
   const std::string mark = fingerprint(kind);
-  Kept& kept = kept_[mark];
+  KeptInput& kept = kept_[mark];
   const bool is_new = kept.file.empty();
   if (!is_new && static_cast<double>(bytes.size()) >= kWorthwhile * static_cast<double>(kept.bytes)) return;
-  const Kept before = std::exchange(kept, {bytes.size(), failing_ / (mark + "-" + fingerprint(bytes))});
+  const KeptInput before = std::exchange(kept, {bytes.size(), failing_ / (mark + "-" + fingerprint(bytes))});
   if (auto written = write_file(kept.file, bytes); !written) {
     fmt::print(stderr, "fuzz target: {}\n", written.error().text());
     kept = before;

@@ -43,7 +43,7 @@ class CampaignJudge {
   void judge(std::string_view bytes);
 
  private:
-  struct Kept {
+  struct KeptInput {
     std::uintmax_t bytes = 0;
     std::filesystem::path file;
   };
@@ -58,7 +58,7 @@ class CampaignJudge {
   std::filesystem::path failing_;
   GuardedOutput output_;
   campaign::BlockDiagnosis diagnosis_{0};
-  std::map<std::string, Kept> kept_;  ///< by the fingerprint of the kind of failure
+  std::map<std::string, KeptInput> kept_;  ///< by the fingerprint of the kind of failure
 };
 
 }  // namespace qconform::fuzz

@@ -100,8 +100,8 @@ struct HtmlOptions {
 // baseline is named.
 Result<std::string> comparison_of(const HtmlOptions& options) {
   if (options.compare.empty()) return std::string();
-  gate::Side baseline{.file = options.compare, .report = {}};
-  gate::Side current{.file = options.report, .report = {}};
+  gate::ReportSide baseline{.file = options.compare, .report = {}};
+  gate::ReportSide current{.file = options.report, .report = {}};
   QCONFORM_ASSIGN(baseline.report, in_context("--compare", report::load_report(baseline.file)));
   QCONFORM_ASSIGN(current.report, report::load_report(current.file));
   QCONFORM_ASSIGN(const auto comparison,
@@ -339,8 +339,8 @@ Result<int> run_gate(const GateOptions& options) {
   ReportForms forms;
   forms.html = options.html;
   QCONFORM_TRY(check_forms(forms));
-  gate::Side baseline{.file = options.baseline, .report = {}};
-  gate::Side current{.file = options.report, .report = {}};
+  gate::ReportSide baseline{.file = options.baseline, .report = {}};
+  gate::ReportSide current{.file = options.report, .report = {}};
   QCONFORM_ASSIGN(baseline.report, in_context("--baseline", report::load_report(baseline.file)));
   QCONFORM_ASSIGN(current.report, report::load_report(current.file));
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers({.file = options.waivers, .draft = {}}, ""));

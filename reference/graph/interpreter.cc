@@ -44,7 +44,7 @@ class ProductSum {
     T total = 0;
     switch (arithmetic_.order) {
       case SumOrder::forward:
-        for (const Term& term : terms_) total = plus(total, term);
+        for (const ProductTerm& term : terms_) total = plus(total, term);
         return total;
       case SumOrder::backward:
         for (std::size_t i = terms_.size(); i-- > 0;) total = plus(total, terms_[i]);
@@ -64,12 +64,12 @@ class ProductSum {
   }
 
  private:
-  struct Term {
+  struct ProductTerm {
     T a;
     T b;
   };
 
-  [[nodiscard]] T plus(T total, const Term& term) const { return multiply_add(term.a, term.b, total); }
+  [[nodiscard]] T plus(T total, const ProductTerm& term) const { return multiply_add(term.a, term.b, total); }
   [[nodiscard]] T halves(std::size_t begin, std::size_t end) const {
     if (end - begin == 1) return flush(terms_[begin].a * terms_[begin].b);
     const std::size_t middle = begin + (end - begin) / 2;
@@ -79,7 +79,7 @@ class ProductSum {
 
   const InterpreterArithmetic& arithmetic_;
   bool flush_;
-  std::vector<Term> terms_;
+  std::vector<ProductTerm> terms_;
 };
 
 float exp32(float x) {

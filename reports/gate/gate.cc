@@ -96,7 +96,7 @@ void ReportParts::add(const BackendResult& backend, Change change) {
   add(std::move(change));
 }
 
-Result<GateResult> compare(Side baseline, Side current, const Waivers* waivers) {
+Result<GateResult> compare(ReportSide baseline, ReportSide current, const Waivers* waivers) {
   call_as(current.report, baseline.report);
   const Report& before = baseline.report;
   const Report& now = current.report;

@@ -82,7 +82,7 @@ struct ComparedCause {
 };
 
 /// One of the two reports.
-struct Side {
+struct ReportSide {
   QC_DESCRIBED(.name = "report");
   QC_FIELD(std::string, file, {}, "file");
   Report report;
@@ -103,8 +103,8 @@ struct GateResult {
   QC_LINE(describe_format(archive, GateResult::kFormat, GateResult::kVersion));
   QC_LINE(describe_derived(archive, "passes", [&self] { return self.passes(); }, "changes",
                            {.doc = "No change is worse."}));
-  QC_FIELD(Side, baseline, {}, "baseline");
-  QC_FIELD(Side, current, {}, "current");
+  QC_FIELD(ReportSide, baseline, {}, "baseline");
+  QC_FIELD(ReportSide, current, {}, "current");
   QC_FIELD(bool, same_cases, {}, "same_cases",
            .doc = "Both are of the same suites with the same digests: counts are compared as they are.");
   QC_FIELD(std::vector<Change>, changes, {}, "changes", .doc = "The worst first.");
@@ -123,7 +123,7 @@ struct GateResult {
 /// the baseline is worse, as is a finding that it does not have. `waivers`: those that may excuse findings, or
 /// null: then those count that the run was made with. Reports under different profiles or overflow policies
 /// are refused: what is right differs.
-[[nodiscard]] Result<GateResult> compare(Side baseline, Side current, const Waivers* waivers);
+[[nodiscard]] Result<GateResult> compare(ReportSide baseline, ReportSide current, const Waivers* waivers);
 
 /// For the terminal: the verdict, then a line for each change, the worst first.
 [[nodiscard]] std::string to_text(const GateResult& comparison, const report::Painter& paint);

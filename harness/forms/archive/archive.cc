@@ -218,7 +218,7 @@ class JsonReader final : public Archive {
     objects_.emplace_back();
   }
   void end_object() override {
-    const Object object = std::move(objects_.back());
+    const ObjectMembers object = std::move(objects_.back());
     objects_.pop_back();
     if (!is_sound()) return;
     for (const auto& [key, value] : top().items()) {
@@ -296,7 +296,7 @@ class JsonReader final : public Archive {
     std::string key{};
     std::size_t index = 0;  ///< the position in a list, where there is no key
   };
-  struct Object {
+  struct ObjectMembers {
     std::vector<std::string_view> always;
     std::vector<std::string_view> sometimes;
     std::vector<std::function<void()>> checks;
@@ -313,7 +313,7 @@ class JsonReader final : public Archive {
   static bool has(const std::vector<std::string_view>& keys, std::string_view key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   }
-  static std::string names(const Object& object) {
+  static std::string names(const ObjectMembers& object) {
     std::string text;
     for (const auto* keys : {&object.always, &object.sometimes}) {
       for (const std::string_view key : *keys) text += (text.empty() ? "" : ", ") + std::string(key);
@@ -364,7 +364,7 @@ class JsonReader final : public Archive {
   bool holds_rules_;
   JsonFields fields_;
   std::vector<Frame> frames_;
-  std::vector<Object> objects_;
+  std::vector<ObjectMembers> objects_;
   std::vector<std::size_t> next_entry_;  ///< the number of the next entry, for each map under way
 };
 

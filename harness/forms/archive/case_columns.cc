@@ -126,9 +126,9 @@ CaseColumns columns_of(const CaseResults& results, const std::vector<BackendResu
 }
 
 // From columns that were read back to rows. Functions are false after a refusal.
-class RowMaker {
+class RowReader {
  public:
-  RowMaker(Archive& archive, CaseColumns& columns, CaseResults& results)
+  RowReader(Archive& archive, CaseColumns& columns, CaseResults& results)
       : archive_(archive), columns_(columns), results_(results) {}
 
   void make(const std::vector<BackendResult>& backends) {
@@ -245,7 +245,8 @@ void describe_results(Archive& archive, Report& report) {
     return;
   }
   describe(archive, columns, {});
-  if (archive.fills() && archive.is_sound()) RowMaker(archive, columns, report.results.emplace()).make(report.backends);
+  if (archive.fills() && archive.is_sound())
+    RowReader(archive, columns, report.results.emplace()).make(report.backends);
   archive.end_member();
 }
 

@@ -51,7 +51,7 @@ class SchemaWriter final : public Archive {
 
   void begin_object(const TypeInfo& type) override { objects_.push_back({.type = type}); }
   void end_object() override {
-    Object object = std::move(objects_.back());
+    ObjectSchema object = std::move(objects_.back());
     objects_.pop_back();
     result_ = schema_of(object);
     if (object.type.name.empty()) return;
@@ -69,15 +69,15 @@ class SchemaWriter final : public Archive {
     const std::string_view doc = docs_.back();
     docs_.pop_back();
     if (!doc.empty()) result_["description"] = doc;
-    Object& object = objects_.back();
+    ObjectSchema& object = objects_.back();
     object.properties[std::string(object.member)] = std::move(result_);
   }
 
   void begin_base(const TypeInfo& type) override { objects_.push_back({.type = type}); }
   void end_base() override {
-    Object base = std::move(objects_.back());
+    ObjectSchema base = std::move(objects_.back());
     objects_.pop_back();
-    Object& object = objects_.back();
+    ObjectSchema& object = objects_.back();
     for (const Json& key : base.required) object.required.push_back(key);
     object.base = base.type.name;
     defs_[std::string(base.type.name)] = schema_of(base);
@@ -140,7 +140,7 @@ class SchemaWriter final : public Archive {
   }
 
  private:
-  struct Object {
+  struct ObjectSchema {
     TypeInfo type{};
     std::string_view base{};    ///< the type whose members it has too
     std::string_view member{};  ///< the member under way
@@ -149,7 +149,7 @@ class SchemaWriter final : public Archive {
   };
 
   // Members beyond a base's are forbidden by those that have the base.
-  [[nodiscard]] static Json schema_of(Object& object) {
+  [[nodiscard]] static Json schema_of(ObjectSchema& object) {
     Json schema{{"type", "object"}};
     if (!object.type.doc.empty()) schema["description"] = object.type.doc;
     if (!object.base.empty()) schema["$ref"] = "#/$defs/" + std::string(object.base);
@@ -188,7 +188,7 @@ class SchemaWriter final : public Archive {
 
   Json result_;
   Json defs_ = Json::object();
-  std::vector<Object> objects_;
+  std::vector<ObjectSchema> objects_;
   std::vector<FieldRule> rules_;        ///< the rules of the lists, maps and nullable values under way
   std::vector<std::string_view> docs_;  ///< the descriptions of the members under way
 };
