@@ -122,6 +122,7 @@ function(qconform_release_worker name root)
   target_compile_definitions(${target} PRIVATE QCONFORM_HAS_${upper} QCONFORM_${upper}_VERSION="${version}"
     QCONFORM_OWN_ROOT="${root}" QCONFORM_ROOTS_DIRECTORY="${PROJECT_SOURCE_DIR}/build/roots" QCONFORM_PRESET="${preset}")
   target_link_libraries(${target} PRIVATE qconform_worker_main qconform_harness ${arg_LINK} fmt::fmt ${CMAKE_DL_LIBS})
+  set_target_properties(${target} PROPERTIES QCONFORM_HARNESS_FIRST ON)
   foreach(library IN LISTS arg_LIBRARIES)
     file(GLOB shared "${libraries}/lib${library}.so.*")
     list(GET shared 0 shared)
