@@ -19,6 +19,7 @@
 #include "harness/core/backend.h"
 #include "harness/diagnose/audit/audit.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/engine/case_files.h"
 #include "harness/engine/contracts.h"
 #include "harness/engine/cover.h"
 #include "harness/engine/findings.h"
@@ -72,13 +73,61 @@ class ShownDiagnosis final : public Diagnoser {
 
 namespace {
 
+// Tells the first failure of each backend as soon as it is judged, long before anything is explained.
+class FirstFailures {
+ public:
+  /// `out`: the folder of the report. All of them outlive it.
+  FirstFailures(const std::string& out, const Policy& policy, const std::vector<std::unique_ptr<Backend>>& backends,
+                ProgressLine& line)
+      : out_(out), policy_(policy), backends_(backends), line_(line), told_(backends.size()) {}
+
+  void judged(std::size_t backend, const Case& test_case, const Verdict& verdict) {
+    if (told_[backend]) return;
+    told_[backend] = true;
+    const BackendInfo& info = backends_[backend]->info();
+    line_.clear();
+    say(stderr, "first failure of {}: {}, {}\n", report::shown(info.name), test_case.id,
+        painted(verdict, painter(stderr)));
+    const std::string element = verdict.worst ? "; " + report::element_text(*verdict.worst) : "";
+    say(stderr, "  {}{}\n", report::shown(summary_of(test_case)), element);
+    const auto file = std::filesystem::path(out_) / fmt::format("first-{}.json", backend + 1);
+    std::error_code ignored;
+    std::filesystem::create_directories(out_, ignored);
+    // A folder that takes no file is an error where the report is written.
+    if (!write_case(test_case, CaseForm::json, file)) return;
+    say(stderr, "  {}\n", replay_line(file, info.on_command_line(), policy_));
+  }
+
+ private:
+  const std::string& out_;
+  const Policy& policy_;
+  const std::vector<std::unique_ptr<Backend>>& backends_;
+  ProgressLine& line_;
+  std::vector<bool> told_;
+};
+
 constexpr std::string_view kWithin = "within";
 constexpr std::uint64_t kFewestModelMebibytes = 64;
 constexpr std::uint64_t kMostModelMebibytes = std::uint64_t{1} << 24;
 
 struct Suites {
-  std::vector<std::unique_ptr<Suite>> judged;   ///< against the reference
-  std::vector<std::unique_ptr<Suite>> related;  ///< by relations between a backend's own answers
+  // Judged against the reference, in this order.
+  std::unique_ptr<Suite> first;  ///< runs before it is learnt what backends take; null where no suite is named
+  std::vector<std::unique_ptr<Suite>> own;  ///< made for what a backend takes
+  std::vector<std::unique_ptr<Suite>> named;
+  /// Judged by relations between a backend's own answers.
+  std::vector<std::unique_ptr<Suite>> related;
+
+  [[nodiscard]] std::vector<std::unique_ptr<Suite>> take_judged() {
+    std::vector<std::unique_ptr<Suite>> all;
+    if (first != nullptr) all.push_back(std::move(first));
+    for (auto* part : {&own, &named}) std::move(part->begin(), part->end(), std::back_inserter(all));
+    return all;
+  }
+  [[nodiscard]] bool holds_model() const {
+    const auto is_model = [](const auto& suite) { return suite->node_coverage().has_value(); };
+    return (first != nullptr && is_model(first)) || std::any_of(named.begin(), named.end(), is_model);
+  }
 };
 
 Result<Suites> open_suites(const SuitesOptions& options, NewerOpsets& newer) {
@@ -91,9 +140,12 @@ Result<Suites> open_suites(const SuitesOptions& options, NewerOpsets& newer) {
   for (const std::string& name : options.suites) {
     if (name == kWithin) continue;  // made when the backends are known
     QCONFORM_ASSIGN(auto opened, open_shown(name, options.suite));
-    auto& sources = relations_base(name) ? suites.related : suites.judged;
+    auto& sources = relations_base(name) ? suites.related : suites.named;
     for (auto& source : opened) sources.push_back(counted(std::move(source), newer));
   }
+  if (suites.named.empty()) return suites;
+  suites.first = std::move(suites.named.front());
+  suites.named.erase(suites.named.begin());
   return suites;
 }
 
@@ -132,9 +184,9 @@ void add_own_suites(const SuitesOptions& options, const Contracts& contracts, co
   // The sizes of all that is taken, where the suite `sizes` does not run anyway.
   const bool has_sizes = is_named(options, "conformance") || is_named(options, "sizes");
   const std::uint64_t seed = options.suite.seed;
-  if (auto suite = suite_within(contracts, name, seed)) suites.judged.push_back(std::move(suite));
-  if (auto sizes = sizes_within(contracts, name, seed, has_sizes)) suites.judged.push_back(std::move(sizes));
-  for (auto& drawn : drawn_within(contracts, name, seed)) suites.judged.push_back(std::move(drawn));
+  if (auto suite = suite_within(contracts, name, seed)) suites.own.push_back(std::move(suite));
+  if (auto sizes = sizes_within(contracts, name, seed, has_sizes)) suites.own.push_back(std::move(sizes));
+  for (auto& drawn : drawn_within(contracts, name, seed)) suites.own.push_back(std::move(drawn));
 }
 
 // Two that take the same share a suite.
@@ -169,7 +221,7 @@ Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::un
     const std::string name = options.within.only.empty() ? backends[i]->info().name : options.within.only;
     add_own_suites(options, contracts, name, suites);
   }
-  if (options.thorough) add_thorough_suites(options, backends, learnt, suites.judged);
+  if (options.thorough) add_thorough_suites(options, backends, learnt, suites.named);
   return {};
 }
 
@@ -226,7 +278,7 @@ Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& opti
   if (!suites.related.empty()) return fail("--suite", "relations are no cases by themselves: name their base");
   ContractCheck unused;
   QCONFORM_TRY(add_suites_within(options, backends, suites, learnt, unused));
-  return std::move(suites.judged);
+  return suites.take_judged();
 }
 
 Result<Contracts> contracts_from(const Learnt& learnt, const SuitesOptions& options,
@@ -263,13 +315,19 @@ Result<void> describe_backends(const SuitesOptions& options, std::vector<std::un
 // Shrinks the findings of a report, and refines what is said of them.
 void shrink_with(const SuitesOptions& options, const std::vector<std::unique_ptr<Backend>>& backends,
                  const Policy& policy, const Waivers* waivers, diagnose::CampaignDiagnosis& diagnosis, Report& report) {
-  const shrink::FindingLimits limits{
-      .each = {}, .diagnoser = options.explain ? &diagnosis : nullptr, .waivers = waivers};
+  const shrink::FindingLimits limits{.each = {},
+                                     .diagnoser = options.explain ? &diagnosis : nullptr,
+                                     .waivers = waivers,
+                                     .stop = &Interruption::happened};
   ProgressLine line;
   std::uint64_t done = 0;
+  const bool is_watched = line.is_shown();
   shrink::shrink_findings(report, backends, policy, limits, [&](Finding& finding, std::size_t backend) {
-    line.update("shrinking", ++done, report.findings.size(), "findings");
     diagnosis.refine(finding, backend);
+    line.update("shrinking", ++done, report.findings.size(), "findings");
+    if (!is_watched) return;
+    line.clear();
+    say(stderr, "{}", report::finding_row(finding, painter(stderr)));
   });
 }
 
@@ -281,9 +339,113 @@ Result<void> complete_backends(SuitesOptions& options) {
   return {};
 }
 
-bool holds_model(const std::vector<std::unique_ptr<Suite>>& suites) {
-  return std::any_of(suites.begin(), suites.end(),
-                     [](const auto& suite) { return suite->node_coverage().has_value(); });
+}  // namespace
+
+namespace {
+
+// Gathered in a run, beside the report.
+struct Gathered {
+  Gathered(const SuitesOptions& options, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy)
+      : power(options.power ? backends.size() : 0, diagnose::PowerMeter(policy)), diagnosis(backends, policy) {}
+
+  Learnt learnt;
+  ContractCheck check;
+  WaiverDraft draft;
+  GraphSample graphs;
+  PowerMeters power;
+  diagnose::CampaignDiagnosis diagnosis;
+};
+
+// A run of suites whose first one is judged before it is learnt what backends take: a wrong kernel is told at once.
+class Judging {
+ public:
+  Judging(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+          const Waivers* waivers, Gathered& gathered, Report& report)
+      : options_(options),
+        backends_(backends),
+        gathered_(gathered),
+        report_(report),
+        first_failures_(options.out, policy, backends, line_),
+        diagnoser_(gathered.diagnosis, backends, line_),
+        campaign_(campaign(policy, waivers)) {}
+
+  Result<void> judge(Suites& suites) {
+    SuiteRun run(backends_, campaign_, report_);
+    // Asking what they take executes code of which nothing is judged: it is asked before code is counted.
+    const bool counts_code = std::any_of(backends_.begin(), backends_.end(),
+                                         [](const auto& backend) { return backend->code_coverage() != nullptr; });
+    if (!counts_code && suites.first != nullptr) QCONFORM_TRY(run.run(*std::exchange(suites.first, nullptr)));
+    line_.clear();
+    if (!run.has_ended()) QCONFORM_TRY(learn(suites));
+    for (const auto& suite : suites.take_judged()) QCONFORM_TRY(run.run(*suite));
+    run.finish();
+    return {};
+  }
+
+  // By relations between their own answers.
+  Result<void> relate(std::vector<std::unique_ptr<Suite>>& suites, std::vector<std::vector<Backend*>> siblings) {
+    if (campaign_.fail_fast) *campaign_.fail_fast -= std::min(*campaign_.fail_fast, failures_in(report_));
+    campaign_.siblings = std::move(siblings);
+    return run_relations(suites, backends_, campaign_, report_);
+  }
+
+ private:
+  SuiteRunOptions campaign(const Policy& policy, const Waivers* waivers) {
+    return {.policy = policy,
+            .progress = [this](const Progress& progress) { line_.update(progress); },
+            .stop = &Interruption::happened,
+            .waivers = waivers,
+            .draft = &gathered_.draft,
+            .diagnoser = options_.explain ? &diagnoser_ : nullptr,
+            .fail_fast = options_.fail_fast,
+            .news = [this](std::size_t backend, const Case& test_case,
+                           const Verdict& verdict) { first_failures_.judged(backend, test_case, verdict); },
+            .explains_last = true,
+            .drops_hanging_backends = true,
+            .results = RowsKept::all,
+            .judged = [this](const Case& test_case, const CornerCaseCounts& /*reached*/,
+                             const auto& results) { judged(test_case, results); }};
+  }
+
+  void judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results) {
+    if (!has_learnt_) {
+      early_.emplace_back(test_case, results);
+    } else if (!gathered_.check.is_empty()) {
+      gathered_.check.judged(test_case, results);
+    }
+    add_computed(test_case, results, gathered_.power);
+    gathered_.graphs.add(test_case);
+  }
+
+  Result<void> learn(Suites& suites) {
+    QCONFORM_TRY(add_suites_within(options_, backends_, suites, gathered_.learnt, gathered_.check));
+    forget_code(backends_);
+    has_learnt_ = true;
+    if (gathered_.check.is_empty()) early_.clear();
+    for (const auto& [test_case, results] : std::exchange(early_, {})) gathered_.check.judged(test_case, results);
+    return {};
+  }
+
+  const SuitesOptions& options_;
+  std::vector<std::unique_ptr<Backend>>& backends_;
+  Gathered& gathered_;
+  Report& report_;
+  ProgressLine line_;
+  FirstFailures first_failures_;
+  ShownDiagnosis diagnoser_;
+  SuiteRunOptions campaign_;
+  bool has_learnt_ = false;
+  std::vector<std::pair<Case, std::vector<CaseResult::OfBackend>>> early_;  // judged before it was learnt
+};
+
+Result<void> judge_all(const SuitesOptions& options, Suites& suites, std::vector<std::unique_ptr<Backend>>& backends,
+                       const Policy& policy, const backend::SandboxPolicy& sandbox, const Waivers* waivers,
+                       Gathered& gathered, Report& report) {
+  Judging judging(options, backends, policy, waivers, gathered, report);
+  QCONFORM_TRY(judging.judge(suites));
+  if (!report.stopped.empty() || suites.related.empty()) return {};
+  QCONFORM_ASSIGN(Siblings siblings, open_siblings(options.backends, policy, sandbox));
+  return judging.relate(suites.related, siblings.by_backend);
 }
 
 }  // namespace
@@ -298,54 +460,25 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   keep_arrays(options.within);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
-  if (options.min_judged && !holds_model(suites.judged))
+  if (options.min_judged && !suites.holds_model())
     return fail("--min-judged", "no suite is a whole model (model:FILE)");
 
   Report report = new_report(options.policy, options.suite.seed, given_arguments());
   print_headline(report, stdout_is_data);
-  Learnt learnt;
-  ContractCheck check;
-  QCONFORM_TRY(add_suites_within(options, backends, suites, learnt, check));
-  forget_code(backends);
-  WaiverDraft draft;
-  GraphSample graphs;
-  PowerMeters power(options.power ? backends.size() : 0, diagnose::PowerMeter(policy));
-  diagnose::CampaignDiagnosis diagnosis(backends, policy);
-  {
-    const Interruption interruption;
-    ProgressLine line;
-    ShownDiagnosis shown_diagnosis(diagnosis, backends, line);
-    SuiteRunOptions campaign{.policy = policy,
-                             .progress = [&](const Progress& progress) { line.update(progress); },
-                             .stop = &Interruption::happened,
-                             .waivers = waivers ? &*waivers : nullptr,
-                             .draft = &draft,
-                             .diagnoser = options.explain ? &shown_diagnosis : nullptr,
-                             .fail_fast = options.fail_fast,
-                             .drops_hanging_backends = true,
-                             .results = RowsKept::all};
-    campaign.judged = [&](const Case& test_case, const CornerCaseCounts&,
-                          const std::vector<CaseResult::OfBackend>& results) {
-      if (!check.is_empty()) check.judged(test_case, results);
-      add_computed(test_case, results, power);
-      graphs.add(test_case);
-    };
-    QCONFORM_TRY(run_suites(suites.judged, backends, campaign, report));
-    if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
-    if (report.stopped.empty() && !suites.related.empty()) {
-      QCONFORM_ASSIGN(Siblings siblings, open_siblings(options.backends, policy, sandbox));
-      campaign.siblings = std::move(siblings.by_backend);
-      QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
-    }
-  }
-  QCONFORM_TRY(describe_backends(options, backends, learnt, check, power, report));
+  Gathered gathered(options, backends, policy);
+  const Interruption interruption;
+  QCONFORM_TRY(judge_all(options, suites, backends, policy, sandbox, waivers ? &*waivers : nullptr, gathered, report));
+  QCONFORM_TRY(describe_backends(options, backends, gathered.learnt, gathered.check, gathered.power, report));
   print_note(newer.text());
   for (const std::string& text : sweep::array_notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
-  QCONFORM_TRY(write_draft(options.waivers, draft));
-  if (options.shrink) shrink_with(options, backends, policy, waivers ? &*waivers : nullptr, diagnosis, report);
+  QCONFORM_TRY(write_draft(options.waivers, gathered.draft));
+  if (options.shrink && report.stopped.empty()) {
+    shrink_with(options, backends, policy, waivers ? &*waivers : nullptr, gathered.diagnosis, report);
+    if (Interruption::happened()) print_note("interrupted: some findings are told without their cause, or not shrunk");
+  }
   add_element_maps(report, backends, policy);
-  add_rewritings(graphs, options.expects_fusion, policy, report);
+  add_rewritings(gathered.graphs, options.expects_fusion, policy, report);
   return report;
 }
 

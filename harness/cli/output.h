@@ -59,6 +59,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
+  /// Whether somebody watches stderr, who sees the line after a second.
+  [[nodiscard]] bool is_shown() const { return on_terminal_; }
   void update(const Progress& progress);
   /// "export: 120 of 4,000 cases, 3 s, 0:01:32 left": `what` has been done `done` times. Without `of`, no time is left.
   void update(std::string_view what, std::uint64_t done, std::optional<std::uint64_t> of, std::string_view noun);

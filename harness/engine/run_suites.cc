@@ -152,21 +152,33 @@ class FailureRecorder {
   /// How many cases failed, those aside that a waiver covers.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
-  // Adds a failure to the findings, or tells the diagnoser of a case that passed. Returns the finding's id.
-  std::string record(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
+  // Adds a failure to the findings, or tells the diagnoser of a case that passed; both may have to wait. Returns the
+  // finding's id, or of one that waits the id by which settle() knows it.
+  std::string record(std::size_t backend, const Case& test_case, const Expected& expected, Outcome outcome,
                      const Verdict& verdict) {
-    if (is_failure(verdict.kind)) return record_failure(backend, test_case, expected, outcome, verdict);
-    if (options_.diagnoser != nullptr && (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::vacuous)) {
-      options_.diagnoser->passed(backend, test_case, expected);
+    if (!is_failure(verdict.kind)) {
+      pass(backend, test_case, expected, verdict);
+      return {};
     }
-    return {};
+    const Waiver* waiver = waiver_of(backend, test_case, outcome, verdict);
+    if (waiver == nullptr) {
+      ++failures_;
+      if (options_.draft != nullptr) options_.draft->add(info_of(backend), test_case, outcome, verdict);
+      if (options_.news) options_.news(backend, test_case, verdict);
+    } else {
+      ++report_.backends[backend].operators[test_case.subject()].waived[static_cast<std::size_t>(verdict.kind)];
+    }
+    if (!can_wait()) return add(backend, expected, outcome, verdict, waiver);
+    passing_.try_emplace({backend, test_case.subject()}, 0);
+    return wait({backend, test_case, std::move(outcome), verdict, waiver, {}});
   }
 
-  // Returns the ids that findings have now, by those that they had.
-  auto settle() {
-    return findings_.settle([&](const Finding& finding) {
-      return options_.diagnoser->settled(position_of(finding), finding.op_type, finding.signature);
-    });
+  // Explains what waits. Returns the ids that findings have now, by those that were given.
+  std::vector<std::map<std::string, std::string>> settle() {
+    record_waiting();
+    return {std::move(ids_), findings_.settle([&](const Finding& finding) {
+              return options_.diagnoser->settled(position_of(finding), finding.op_type, finding.signature);
+            })};
   }
 
   void report_findings() {
@@ -180,6 +192,63 @@ class FailureRecorder {
   }
 
  private:
+  // A case whose failure waits to be explained, or one that passed and is evidence beside it.
+  struct Waiting {
+    std::size_t backend = 0;
+    Case test_case;
+    Outcome outcome;  // of a failure
+    Verdict verdict;
+    const Waiver* waiver = nullptr;
+    std::string id;  // of a failure
+  };
+  // Cases of a backend's operator that pass after the first one that fails, and wait with it: a diagnoser holds causes
+  // against so many.
+  static constexpr std::size_t kPassingThatWait = 64;
+
+  [[nodiscard]] const BackendInfo& info_of(std::size_t backend) const { return report_.backends[backend].info; }
+
+  [[nodiscard]] const Waiver* waiver_of(std::size_t backend, const Case& test_case, const Outcome& outcome,
+                                        const Verdict& verdict) const {
+    if (options_.waivers == nullptr) return nullptr;
+    return options_.waivers->covering(info_of(backend), test_case, outcome, verdict, options_.policy);
+  }
+
+  [[nodiscard]] bool can_wait() const { return options_.explains_last && options_.diagnoser != nullptr; }
+  // Whether the run ended before its time: then nothing is explained any more.
+  [[nodiscard]] bool has_ended() const { return options_.explains_last && options_.ends(failures_); }
+
+  void pass(std::size_t backend, const Case& test_case, const Expected& expected, const Verdict& verdict) {
+    if (options_.diagnoser == nullptr) return;
+    if (verdict.kind != VerdictKind::pass && verdict.kind != VerdictKind::vacuous) return;
+    const auto waiting = passing_.find({backend, test_case.subject()});
+    if (waiting == passing_.end() || waiting->second == kPassingThatWait) {
+      return options_.diagnoser->passed(backend, test_case, expected);
+    }
+    ++waiting->second;
+    (void)wait({backend, test_case, {}, verdict, nullptr, {}});
+  }
+
+  std::string wait(Waiting waiting) {
+    std::string id = waiting.id = "W" + std::to_string(++waited_);
+    waiting_bytes_ += input_bytes(waiting.test_case);
+    waiting_.push_back(std::move(waiting));
+    if (waiting_bytes_ > kWaitingBytes) record_waiting();
+    return id;
+  }
+
+  void record_waiting() {
+    for (const Waiting& one : std::exchange(waiting_, {})) {
+      Expected expected = expect(one.test_case, options_.policy);
+      assess(one.test_case, expected);
+      if (is_failure(one.verdict.kind)) {
+        ids_[one.id] = add(one.backend, expected, one.outcome, one.verdict, one.waiver);
+      } else if (!has_ended()) {
+        options_.diagnoser->passed(one.backend, one.test_case, expected);
+      }
+    }
+    waiting_bytes_ = 0;
+  }
+
   // Returns the position of the finding's backend.
   [[nodiscard]] std::size_t position_of(const Finding& finding) const {
     const auto backend = std::find_if(backends_.begin(), backends_.end(),
@@ -187,19 +256,13 @@ class FailureRecorder {
     return static_cast<std::size_t>(backend - backends_.begin());
   }
 
-  std::string record_failure(std::size_t backend, const Case& test_case, const Expected& expected,
-                             const Outcome& outcome, const Verdict& verdict) {
-    BackendResult& result = report_.backends[backend];
-    const Waiver* waiver = options_.waivers == nullptr
-                               ? nullptr
-                               : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
+  std::string add(std::size_t backend, const Expected& expected, const Outcome& outcome, const Verdict& verdict,
+                  const Waiver* waiver) {
+    const Case& test_case = *expected.test_case;
     if (waiver != nullptr) {
-      ++result.operators[test_case.subject()].waived[static_cast<std::size_t>(verdict.kind)];
-      return findings_.add(result.info.name, test_case, verdict, {}, waiver, {},
+      return findings_.add(info_of(backend).name, test_case, verdict, {}, waiver, {},
                            defect_answer(test_case, options_.policy, outcome, verdict));
     }
-    ++failures_;
-    if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
     if (const auto own = with_its_own_input(expected, outcome)) {
       Expected own_expected = expect(own->test_case, options_.policy);
       assess(own->test_case, own_expected);
@@ -211,10 +274,12 @@ class FailureRecorder {
   std::string add_finding(std::size_t backend, const Expected& expected, const Outcome& outcome,
                           const Verdict& verdict) {
     const Case& test_case = *expected.test_case;
-    std::string signature =
-        options_.diagnoser == nullptr ? "" : options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
+    std::string signature;
+    if (options_.diagnoser != nullptr && !has_ended()) {
+      signature = options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
+    }
     if (signature == kUndetermined) return {};
-    return findings_.add(report_.backends[backend].info.name, test_case, verdict, {}, nullptr, std::move(signature),
+    return findings_.add(info_of(backend).name, test_case, verdict, {}, nullptr, std::move(signature),
                          defect_answer(test_case, options_.policy, outcome, verdict));
   }
 
@@ -223,6 +288,11 @@ class FailureRecorder {
   Report& report_;
   Findings findings_;
   std::uint64_t failures_ = 0;
+  std::vector<Waiting> waiting_;  // in the order of the cases
+  std::size_t waiting_bytes_ = 0;
+  std::uint64_t waited_ = 0;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> passing_;  // by backend and operator with a failure
+  std::map<std::string, std::string> ids_;                              // findings of those that waited, by their ids
 };
 
 // Counts the corner cases of what was computed: by each backend and operator, and by any backend.
@@ -298,6 +368,8 @@ void count_verdict(const Case& test_case, const Verdict& verdict, BackendResult&
   if (verdict.kind == VerdictKind::not_judged) ++counts.not_judged_reasons[verdict.detail];
 }
 
+}  // namespace
+
 class SuiteRunner {
  public:
   SuiteRunner(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
@@ -336,18 +408,21 @@ class SuiteRunner {
   }
 
   [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_.failures()); }
+  [[nodiscard]] bool has_ended() const { return options_.ends(failures_.failures()); }
 
   void finish() {
     options_.say_why_stopped(failures_.failures(), report_);
     corner_cases_.report_counts(report_);
     if (options_.diagnoser != nullptr) {
       stopwatch_.lap(report_.times.judge);
-      const auto ids = failures_.settle();
-      if (table_) table_->rename_findings(ids);
+      for (const auto& ids : failures_.settle()) {
+        if (table_ && !ids.empty()) table_->rename_findings(ids);
+      }
       stopwatch_.lap(report_.times.diagnose);
     }
     failures_.report_findings();
     if (table_) report_.results = table_->take();
+    report_.times.total = seconds_since(start_);
   }
 
  private:
@@ -432,7 +507,7 @@ class SuiteRunner {
       for (const Profile profile : profiles_that_pin(expected, outcome)) ++pinned_by[std::string(name_of(profile))];
     }
     stopwatch_.lap(report_.times.judge);
-    std::string finding = failures_.record(number, test_case, expected, outcome, verdict);
+    std::string finding = failures_.record(number, test_case, expected, std::move(outcome), verdict);
     stopwatch_.lap(report_.times.diagnose);
     const bool has_tier = verdict.tiers.elements() > 0;
     return {.verdict = verdict.kind,
@@ -481,9 +556,8 @@ class SuiteRunner {
   CornerCaseCounter corner_cases_;
   FailureRecorder failures_;
   std::optional<CaseTable> table_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-}  // namespace
 
 void SuiteRunOptions::say_why_stopped(std::uint64_t failures, Report& report) const {
   if (has_failed_enough(failures)) {
@@ -496,15 +570,28 @@ void SuiteRunOptions::say_why_stopped(std::uint64_t failures, Report& report) co
   }
 }
 
+SuiteRun::SuiteRun(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
+    : runner_(std::make_unique<SuiteRunner>(backends, options, report)) {}
+SuiteRun::~SuiteRun() = default;
+
+Result<void> SuiteRun::run(Suite& suite) {
+  if (runner_->has_failed_enough()) return {};
+  return runner_->run(suite);
+}
+
+bool SuiteRun::has_ended() const {
+  return runner_->has_ended();
+}
+
+void SuiteRun::finish() {
+  runner_->finish();
+}
+
 Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites, std::vector<std::unique_ptr<Backend>>& backends,
                         const SuiteRunOptions& options, Report& report) {
-  const auto start = std::chrono::steady_clock::now();
-  SuiteRunner runner(backends, options, report);
-  for (const auto& suite : suites) {
-    if (!runner.has_failed_enough()) QCONFORM_TRY(runner.run(*suite));
-  }
-  runner.finish();
-  report.times.total = seconds_since(start);
+  SuiteRun run(backends, options, report);
+  for (const auto& suite : suites) QCONFORM_TRY(run.run(*suite));
+  run.finish();
   return {};
 }
 

@@ -46,7 +46,12 @@ struct SuiteRunOptions {
   WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
   Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
   std::optional<std::uint64_t> fail_fast = {};         ///< ends at so many failing verdicts that no waiver covers
-  bool drops_hanging_backends = false;                 ///< sends no more to one that kMostTimeoutsInARow cases hang
+  /// Called with each failure that no waiver covers, as soon as it is judged; may be empty.
+  std::function<void(std::size_t backend, const Case&, const Verdict&)> news = {};
+  /// The diagnoser gets failures when everything has been judged, or when those that wait take kWaitingBytes; a run
+  /// that ended before its time leaves them unexplained.
+  bool explains_last = false;
+  bool drops_hanging_backends = false;  ///< sends no more to one that kMostTimeoutsInARow cases hang
   /// By position of the backend: the same at other levels, for relations between these. Empty: none have any.
   std::vector<std::vector<Backend*>> siblings = {};
   std::optional<RowsKept> results = {};  ///< the single cases that the report lists; absent: none
@@ -61,8 +66,30 @@ struct SuiteRunOptions {
   void say_why_stopped(std::uint64_t failures, Report& report) const;
 };
 
-/// Runs every case of every suite on every backend. Fills suites, backends, findings and times of
-/// the report; a source's error ends the run.
+/// Bytes of the inputs of failures that wait to be explained.
+inline constexpr std::size_t kWaitingBytes = std::size_t{256} << 20;
+
+/// A run of suites one after the other, so that the next one can be made of what was learnt meanwhile. Fills suites,
+/// backends, findings and times of the report. All arguments outlive it.
+class SuiteRun {
+ public:
+  SuiteRun(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report);
+  SuiteRun(const SuiteRun&) = delete;
+  SuiteRun& operator=(const SuiteRun&) = delete;
+  ~SuiteRun();
+
+  /// Runs every case of the suite on every backend, unless enough have failed; a source's error ends it.
+  [[nodiscard]] Result<void> run(Suite& suite);
+  /// Whether enough have failed, or the run was told to stop: no case is judged any more.
+  [[nodiscard]] bool has_ended() const;
+  /// Explains what waits, and completes the report. Call it once, last.
+  void finish();
+
+ private:
+  std::unique_ptr<class SuiteRunner> runner_;
+};
+
+/// Runs every case of every suite on every backend; a source's error ends the run.
 [[nodiscard]] Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites,
                                       std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
                                       Report& report);

@@ -378,15 +378,17 @@ std::string brief_table(const Report& report, const Painter& paint, std::size_t 
   return text;
 }
 
+std::string finding_row(const Finding& finding, const Painter& paint) {
+  const auto& worst = finding.verdict.worst;
+  return fmt::format("  {} {} {} on {}, {}: {}; {}\n", shown(finding.id), paint.bad(std::string(name_of(finding.kind))),
+                     shown(finding.op_type), shown(finding.backend), plural(finding.cases, "case"),
+                     shown(example_summary(finding)), worst ? element_text(*worst) : shown(finding.verdict.detail));
+}
+
 std::string finding_rows(const Report& report, const Painter& paint) {
   std::string text;
   for (const Finding& finding : report.findings) {
-    if (finding.waiver) continue;
-    const auto& worst = finding.verdict.worst;
-    text +=
-        fmt::format("  {} {} {} on {}, {}: {}; {}\n", shown(finding.id), paint.bad(std::string(name_of(finding.kind))),
-                    shown(finding.op_type), shown(finding.backend), plural(finding.cases, "case"),
-                    shown(example_summary(finding)), worst ? element_text(*worst) : shown(finding.verdict.detail));
+    if (!finding.waiver) text += finding_row(finding, paint);
   }
   for (const BackendResult& backend : report.backends) {
     for (const auto& [op_type, result] : backend.operators) {

@@ -47,8 +47,9 @@ class Painter {
 /// none; and how many findings are waived. A line for each operator where that would not fit into `columns`.
 [[nodiscard]] std::string brief_table(const Report& report, const Painter& paint, std::size_t columns);
 
-/// "F1 wrong QLinearConv on mine, 39 cases: x [1,1,3] * w [1,1,3]; y[0,0,0] got 2, ... admissible {1}", for each
-/// finding that no waiver covers.
+/// "F1 wrong QLinearConv on mine, 39 cases: x [1,1,3] * w [1,1,3]; y[0,0,0] got 2, ... admissible {1}".
+[[nodiscard]] std::string finding_row(const Finding& finding, const Painter& paint);
+/// The row of each finding that no waiver covers.
 [[nodiscard]] std::string finding_rows(const Report& report, const Painter& paint);
 
 using qconform::shown;

@@ -372,7 +372,8 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
 
 void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   const auto found = subjects_.find({backend, finding.op_type});
-  if (!finding.diagnosis || found == subjects_.end()) return;
+  const bool is_smaller = finding.shrinking && finding.shrinking->steps > 0;
+  if (!is_smaller || !finding.diagnosis || found == subjects_.end()) return;
   DiagnosedOperator& subject = found->second;
   FailureGroup* const group = group_named(subject, finding.signature);
   if (group != nullptr && !group->failing_part.empty()) {

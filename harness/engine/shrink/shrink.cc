@@ -378,18 +378,20 @@ class FindingShrinker {
       : report_(report), backends_(backends), policy_(policy), limits_(limits), left_(limits.seconds) {}
 
   void run(const std::function<void(Finding&, std::size_t)>& shrunk) {
-    for (std::size_t i = 0; i < report_.findings.size() && left_ > 0; ++i) {
+    for (std::size_t i = 0; i < report_.findings.size() && !has_ended(); ++i) {
       const Finding& finding = report_.findings[i];
       const std::size_t backend = position_of(finding);
       // A contradiction between several cases is not one case's failure. What is waived has its small case already.
       if (finding.kind == VerdictKind::inconsistent || finding.waiver || backend == backends_.size()) continue;
       const std::vector<Case> met = shrink_finding(report_.findings[i], backend);
-      if (shrunk && report_.findings[i].shrinking->steps > 0) shrunk(report_.findings[i], backend);
+      if (shrunk) shrunk(report_.findings[i], backend);
       for (const Case& test_case : met) add_finding(test_case, backend, report_.findings[i].id);
     }
   }
 
  private:
+  [[nodiscard]] bool has_ended() const { return left_ <= 0 || (limits_.stop && limits_.stop()); }
+
   [[nodiscard]] std::size_t position_of(const Finding& finding) const {
     const auto found = std::find_if(backends_.begin(), backends_.end(),
                                     [&](const auto& candidate) { return candidate->info().name == finding.backend; });

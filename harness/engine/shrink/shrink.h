@@ -142,13 +142,14 @@ struct FindingLimits {
   double seconds = 60;             ///< for all findings together; those that come too late keep their case
   Diagnoser* diagnoser = nullptr;  ///< settled; knows the findings' causes. Null: they have none
   const Waivers* waivers = nullptr;
+  std::function<bool()> stop = {};  ///< asked before each finding whether the others keep their case; may be empty
 };
 
 /// Replaces the example of each finding by the smallest case that fails in the same way, and its
 /// verdict by that case's; what it was stays in Finding::shrinking. Failures of another signature that are met on the
 /// way become findings of their own, unless a waiver covers them; findings that turn out to be one are joined
 /// (join_findings()). The backend is the one of that name; findings of others, and waived ones, are left alone.
-/// `shrunk` is called with each finding that got a smaller case, and the number of its backend; may be empty.
+/// `shrunk` is called with each finding that was tried, and the number of its backend; may be empty.
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
                      const FindingLimits& limits = {}, const std::function<void(Finding&, std::size_t)>& shrunk = {});
 
