@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "harness/base/set_cover.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/run_suites.h"
 #include "harness/forms/json/case_json.h"
@@ -59,21 +60,26 @@ class CoverSearch {
 
   // Writes those of the kept cases that are needed: the one that adds most first, of equals the smallest.
   void write_needed(CoverResult& result) const {
-    std::map<std::uint32_t, std::size_t> kills_left;
+    std::vector<CoverSet> by_kills;
+    std::vector<CoverSet> by_edges;
+    CoverWants kills_left;
     for (const KeptCase& kept : kept_) {
+      by_kills.push_back({kept.kills, kept.bytes});
+      by_edges.push_back({kept.edges, kept.bytes});
       for (const std::uint32_t mutant : kept.kills) {
         std::size_t& left = kills_left[mutant];
         left = std::min(left + 1, kDetections);
       }
     }
-    std::map<std::uint32_t, std::size_t> edges_left;
+    std::vector<std::size_t> chosen = greedy_cover(by_kills, kills_left);
+    CoverWants edges_left;
     for (const std::uint32_t edge : reached_) edges_left[edge] = 1;
-    std::vector<const KeptCase*> chosen;
-    choose(&KeptCase::kills, &KeptCase::edges, kills_left, edges_left, chosen);
-    choose(&KeptCase::edges, &KeptCase::kills, edges_left, kills_left, chosen);
-    for (const KeptCase* kept : chosen) {
-      result.cases.push_back(kept->test_case);
-      result.computed.push_back(kept->computed);
+    for (const std::size_t position : chosen) take_from(edges_left, by_edges[position]);
+    const std::vector<std::size_t> further = greedy_cover(by_edges, edges_left);
+    chosen.insert(chosen.end(), further.begin(), further.end());
+    for (const std::size_t position : chosen) {
+      result.cases.push_back(kept_[position].test_case);
+      result.computed.push_back(kept_[position].computed);
     }
   }
 
@@ -102,36 +108,6 @@ class CoverSearch {
     std::size_t bytes;
     bool computed;
   };
-  using Numbers = std::vector<std::uint32_t> KeptCase::*;
-  using Left = std::map<std::uint32_t, std::size_t>;  // how many more cases each number is to have
-
-  // Adds cases until nothing is left of `numbers`; what they have of `others` counts too.
-  void choose(Numbers numbers, Numbers others, Left& left, Left& others_left,
-              std::vector<const KeptCase*>& chosen) const {
-    while (!left.empty()) {
-      const KeptCase* best = nullptr;
-      std::ptrdiff_t most = 0;
-      for (const KeptCase& kept : kept_) {
-        if (std::find(chosen.begin(), chosen.end(), &kept) != chosen.end()) continue;
-        const auto is_left = [&](std::uint32_t number) { return left.contains(number); };
-        const auto adds = std::count_if((kept.*numbers).begin(), (kept.*numbers).end(), is_left);
-        if (adds > most || (adds == most && best != nullptr && kept.bytes < best->bytes)) {
-          best = &kept;
-          most = adds;
-        }
-      }
-      take_from(left, best->*numbers);
-      take_from(others_left, best->*others);
-      chosen.push_back(best);
-    }
-  }
-  static void take_from(Left& left, const std::vector<std::uint32_t>& numbers) {
-    for (const std::uint32_t number : numbers) {
-      const auto found = left.find(number);
-      if (found != left.end() && --found->second == 0) left.erase(found);
-    }
-  }
-
   CoverStage& begin_stage(std::string name) {
     for (CoverStage& stage : stages_) {
       if (stage.name == name) return stage;

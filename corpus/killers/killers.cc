@@ -1,0 +1,158 @@
+#include "corpus/killers/killers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "harness/base/set_cover.h"
+#include "harness/core/profile.h"
+#include "harness/model/operator.h"
+#include "harness/suites/select.h"
+
+namespace qconform::killers {
+namespace {
+
+using diagnose::Mutant;
+using diagnose::MutantTable;
+
+// Candidates for each target: among so many the greedy choice finds cases that kill many mutants.
+constexpr std::size_t kCandidates = 24;
+// Bytes of inputs of a case that is read and judged in microseconds. Larger ones are for what no smaller one kills.
+constexpr std::uint64_t kSmall = 1024;
+constexpr std::uint64_t kLarge = std::uint64_t{1} << 16;
+
+bool is_owed(const Mutant& mutant) {
+  return !mutant.defect->admitted.contains(mutant.op->name);
+}
+
+// Gathers cases that kill something.
+class Candidates {
+ public:
+  // Cases of one name or another that kill what too few of those before did.
+  Result<void> draw(std::string_view suite, const SuiteOptions& options, std::uint64_t most_bytes) {
+    QCONFORM_ASSIGN(const auto sources, open_suite(suite, options));
+    for (const auto& source : sources) {
+      while (true) {
+        QCONFORM_ASSIGN(auto next, source->next());
+        if (!next) break;
+        if (input_bytes(*next) <= most_bytes) add(std::move(*next));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::vector<Case> choose() const {
+    std::vector<CoverSet> sets;
+    CoverWants wants;
+    for (const Candidate& candidate : candidates_) {
+      sets.push_back({candidate.targets, static_cast<std::size_t>(input_bytes(candidate.test_case))});
+      for (const std::uint32_t target : candidate.targets) wants[target] = 1;
+    }
+    std::vector<Case> cases;
+    for (const std::size_t chosen : greedy_cover(sets, wants))
+      cases.push_back(labelled(candidates_[chosen], cases.size()));
+    return cases;
+  }
+
+ private:
+  struct Candidate {
+    Case test_case;
+    std::vector<std::uint32_t> targets;  // numbers
+  };
+
+  void add(Case test_case) {
+    if (operator_of(test_case) == nullptr) return;
+    const std::string types = types_of(test_case);
+    std::set<std::uint32_t> settled;
+    for (const auto& [target, found] : found_) {
+      if (target.types == types && found.second >= kCandidates) settled.insert(target.mutant);
+    }
+    std::vector<std::uint32_t> targets;
+    if (table_.killed_by(test_case, settled).empty()) return;
+    for (const std::uint32_t mutant : table_.killed_by(test_case, {})) {
+      if (!is_owed(table_.mutants()[mutant])) continue;
+      auto& [number, count] = found_.try_emplace({mutant, types}, found_.size(), 0).first->second;
+      ++count;
+      targets.push_back(number);
+    }
+    if (!targets.empty()) candidates_.push_back({std::move(test_case), std::move(targets)});
+  }
+
+  // A vector of the corpus says what it is for.
+  [[nodiscard]] Case labelled(const Candidate& candidate, std::size_t number) const {
+    Case test_case = candidate.test_case;
+    std::set<std::string> rules;
+    std::vector<std::string> names;
+    for (const auto& [target, found] : found_) {
+      if (std::find(candidate.targets.begin(), candidate.targets.end(), found.first) == candidate.targets.end())
+        continue;
+      const diagnose::Defect& defect = *table_.mutants()[target.mutant].defect;
+      names.emplace_back(defect.id);
+      rules.emplace(defect.rule);
+    }
+    constexpr std::size_t kNamed = 4;
+    const std::size_t further = names.size() - std::min(names.size(), kNamed);
+    names.resize(std::min(names.size(), kNamed));
+    test_case.note =
+        fmt::format("kills {}{}", fmt::join(names, ", "), further == 0 ? "" : fmt::format(" and {} more", further));
+    test_case.id = fmt::format("killer-{:03}", number + 1);
+    test_case.rules.assign(rules.begin(), rules.end());
+    test_case.tags.clear();
+    test_case.provenance = {};
+    return test_case;
+  }
+
+  MutantTable table_{Policy{}};
+  std::map<Target, std::pair<std::uint32_t, std::size_t>> found_;  // its number, and how many candidates it has
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+std::string types_of(const Case& test_case) {
+  const Operator& op = *operator_of(test_case);
+  if (op.judges_graphs) return {};
+  std::vector<std::string_view> types;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i].role != InputRole::parameter && test_case.inputs[i])
+      types.push_back(name_of(test_case.inputs[i]->type));
+  }
+  return fmt::format("{}", fmt::join(types, " "));
+}
+
+Result<std::vector<Case>> solve(std::uint64_t seed) {
+  Candidates candidates;
+  for (const std::uint64_t most_bytes : {kSmall, kLarge}) {
+    for (const std::string_view suite : {"directed", "sweep", "sizes", "qdq"}) {
+      QCONFORM_TRY(candidates.draw(suite, {.seed = seed, .cases = {}}, most_bytes));
+    }
+    QCONFORM_TRY(candidates.draw("graphs", {.seed = seed, .cases = 4000}, most_bytes));
+    QCONFORM_TRY(candidates.draw("fuzz", {.seed = seed, .cases = 20'000}, most_bytes));
+  }
+  QCONFORM_TRY(candidates.draw("corpus", {.seed = seed, .cases = {}}, kLarge));
+  return candidates.choose();
+}
+
+std::vector<std::string> survivors(const std::vector<Case>& cases) {
+  MutantTable table{Policy{}};
+  std::set<std::uint32_t> killed;
+  for (const Case& test_case : cases) {
+    const auto kills = table.killed_by(test_case, killed);
+    killed.insert(kills.begin(), kills.end());
+  }
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < table.mutants().size(); ++i) {
+    const Mutant& mutant = table.mutants()[i];
+    if (is_owed(mutant) && !killed.contains(i))
+      names.push_back(fmt::format("{} in {}", mutant.defect->id, mutant.op->name));
+  }
+  return names;
+}
+
+}  // namespace qconform::killers
