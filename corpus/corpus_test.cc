@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "corpus/killers/killers.h"
 #include "corpus/lint/lint.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
@@ -14,6 +15,7 @@
 #include "harness/forms/json/case_json.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
+#include "harness/suites/select.h"
 #include "harness/tests/committed_vectors.h"
 
 namespace qconform {
@@ -153,6 +155,36 @@ TEST(CorpusPower, WhereFloat32DepartsTheSpecificationAdmitsItAndCorrectRoundingD
     }
     EXPECT_GE(departing, 6) << kernels;
   }
+}
+
+TEST(CorpusPower, TheKillersKillEveryMutantAndARunBeginsWithThem) {
+  const auto killers = load_cases(QCONFORM_CORPUS_DIRECTORY "/killers/killers.json");
+  ASSERT_TRUE(killers) << killers.error().text();
+  EXPECT_THAT(killers::survivors(*killers), ::testing::IsEmpty())
+      << "solve again: qconform_killers corpus/killers/killers.json, then qconform_corpus_lint --write";
+  const auto suites = open_suite("conformance", {});
+  ASSERT_TRUE(suites) << suites.error().text();
+  for (const Case& killer : *killers) {
+    const auto next = suites->front()->next();
+    ASSERT_TRUE(next && *next) << killer.id;
+    EXPECT_EQ((**next).id, killer.id);
+  }
+}
+
+// Kernels of their own compute each type of data.
+TEST(CorpusPower, TheKillersHaveEachTypeOfData) {
+  const auto all = load_cases(QCONFORM_CORPUS_DIRECTORY "/killers/killers.json");
+  ASSERT_TRUE(all) << all.error().text();
+  std::set<std::string> convolutions;
+  std::set<std::string> quantized;
+  for (const Case& killer : *all) {
+    if (is_judged_as_graph(killer)) continue;
+    const std::string types = killers::types_of(killer);
+    if (killer.node().op_type == "QLinearConv") convolutions.insert(types);
+    if (killer.node().op_type == "QuantizeLinear") quantized.insert(types);
+  }
+  EXPECT_THAT(convolutions, ::testing::UnorderedElementsAre("uint8 uint8", "uint8 int8", "int8 int8", "int8 uint8"));
+  EXPECT_THAT(quantized, ::testing::IsSupersetOf({"float", "float16", "bfloat16"}));
 }
 
 }  // namespace

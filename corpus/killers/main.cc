@@ -7,7 +7,7 @@
 #include "corpus/killers/killers.h"
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
-#include "harness/suites/stored_cases.h"
+#include "harness/forms/json/case_json.h"
 
 int main(int argc, char** argv) {
   qconform::backend::offer_libraries(qconform::libraries::libraries());
@@ -17,8 +17,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto cases = qconform::killers::solve(arguments.size() == 2 ? std::stoull(arguments[1]) : 1);
-  const auto saved = cases ? qconform::save_cases(arguments[0], *cases) : tl::unexpected(cases.error());
-  if (!saved) {
+  if (!cases) {
+    fmt::print(stderr, "qconform_killers: {}\n", cases.error().text());
+    return 2;
+  }
+  if (const auto saved = qconform::save_cases(arguments[0], *cases); !saved) {
     fmt::print(stderr, "qconform_killers: {}\n", saved.error().text());
     return 2;
   }

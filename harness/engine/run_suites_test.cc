@@ -200,5 +200,91 @@ TEST(SuiteRunner, UnsupportedCasesAreNotPasses) {
   EXPECT_FALSE(report.conforms());
 }
 
+// What a run asks of its diagnoser, and when, beside what it tells its caller.
+class NotedDiagnosis final : public Diagnoser {
+ public:
+  explicit NotedDiagnosis(std::vector<std::string>& events) : events_(events) {}
+  void passed(std::size_t /*backend*/, const Case& test_case, const Expected& /*expected*/) override {
+    events_.push_back("passed " + test_case.id);
+  }
+  [[nodiscard]] std::string failed(std::size_t /*backend*/, const Case& test_case, const Expected& expected,
+                                   const Outcome& outcome, const Verdict& verdict) override {
+    EXPECT_EQ(judge(expected, outcome), verdict) << test_case.id << " comes with what was judged";
+    events_.push_back("explained " + test_case.id);
+    return "noted";
+  }
+  [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t /*backend*/, const std::string& /*op_type*/,
+                                                   const std::string& /*signature*/) const override {
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::string>& events_;
+};
+
+// The events of a run of the planted kernel `pad-raw-zero` that explains at its end, which `stop` may end earlier.
+std::vector<std::string> events_of_run(Report& report, std::function<bool()> stop = {}) {
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<RandomSuite>(1, 300));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(testing::planted_backend("pad-raw-zero"));
+  std::vector<std::string> events;
+  NotedDiagnosis diagnosis(events);
+  SuiteRunOptions options{.stop = std::move(stop), .diagnoser = &diagnosis, .explains_last = true};
+  options.results = RowsKept::all;
+  options.news = [&](std::size_t, const Case& test_case, const Verdict&) { events.push_back("news " + test_case.id); };
+  options.judged = [&](const Case& test_case, const auto&, const auto&) { events.push_back("judged " + test_case.id); };
+  EXPECT_TRUE(run_suites(suites, backends, options, report));
+  return events;
+}
+
+bool is_event(const std::string& event, std::string_view kind) {
+  return event.starts_with(kind);
+}
+
+TEST(SuiteRunner, TellsFailuresAtOnceAndExplainsThemWhenAllIsJudged) {
+  Report report;
+  const std::vector<std::string> events = events_of_run(report);
+  std::size_t last_judged = 0;
+  std::size_t first_explained = events.size();
+  std::size_t news = 0;
+  std::size_t explained = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (is_event(events[i], "judged ")) last_judged = i;
+    if (is_event(events[i], "explained ")) {
+      first_explained = std::min(first_explained, i);
+      ++explained;
+    }
+    if (!is_event(events[i], "news ")) continue;
+    ++news;
+    ASSERT_LT(i + 1, events.size());
+    EXPECT_EQ(events[i + 1], "judged " + events[i].substr(5)) << "nothing comes between";
+  }
+  EXPECT_GT(news, 1U);
+  EXPECT_EQ(news, explained);
+  EXPECT_LT(last_judged, first_explained);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].cases, news);
+  for (const CaseResult& row : report.results.rows) {
+    const CaseResult::OfBackend& result = row.backends[0];
+    EXPECT_EQ(result.finding, is_failure(result.verdict) ? "F1" : "") << row.id;
+  }
+}
+
+TEST(SuiteRunner, ExplainsNothingWhenItIsToldToStop) {
+  Report report;
+  std::uint64_t asked = 0;
+  const std::vector<std::string> events = events_of_run(report, [&] { return ++asked > 100; });
+  const auto count = [&](std::string_view kind) {
+    return std::count_if(events.begin(), events.end(), [&](const std::string& event) { return is_event(event, kind); });
+  };
+  EXPECT_EQ(count("explained "), 0);
+  EXPECT_GT(count("news "), 0);
+  EXPECT_EQ(report.stopped, kInterrupted);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].signature, "wrong") << "by its verdict alone";
+  EXPECT_EQ(report.findings[0].cases, static_cast<std::uint64_t>(count("news ")));
+}
+
 }  // namespace
 }  // namespace qconform

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 
 #include "harness/base/text.h"
 #include "harness/core/version.h"
@@ -25,7 +27,8 @@ using Suites = std::vector<std::unique_ptr<Suite>>;
 
 constexpr std::array kSuites{
     SuiteInfo{"conformance",
-              "what `qconform run` takes by default: corpus, sweep, sizes, directed, qdq and graphs (1000)"},
+              "what `qconform run` takes by default: killers, corpus, directed, graphs (1000), sweep, sizes and qdq"},
+    SuiteInfo{"killers", "few small cases that every defect model gets wrong, on each type of data that it concerns"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
     SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
     SuiteInfo{
@@ -88,11 +91,12 @@ Result<Suites> open_suites(std::initializer_list<std::string_view> names, const 
 // The random graphs of a run that is to end soon.
 constexpr std::uint64_t kConformanceGraphs = 1000;
 
+// What random data shows comes before what an order goes through.
 Result<Suites> open_conformance(std::uint64_t seed) {
-  QCONFORM_ASSIGN(auto sources,
-                  open_suites({"corpus", "sweep", "sizes", "directed", "qdq"}, {.seed = seed, .cases = {}}));
+  QCONFORM_ASSIGN(auto sources, open_suites({"killers", "corpus", "directed"}, {.seed = seed, .cases = {}}));
   QCONFORM_ASSIGN(auto graphs, open_suites({"graphs"}, {.seed = seed, .cases = kConformanceGraphs}));
-  for (auto& source : graphs) sources.push_back(std::move(source));
+  QCONFORM_ASSIGN(auto systematic, open_suites({"sweep", "sizes", "qdq"}, {.seed = seed, .cases = {}}));
+  for (auto* part : {&graphs, &systematic}) std::move(part->begin(), part->end(), std::back_inserter(sources));
   return sources;
 }
 
@@ -172,7 +176,8 @@ DrawnSuite::Draw draw_of_suite(std::string_view suite) {
 Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
   if (name == "conformance") return open_conformance(options.seed);
-  if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder()));
+  if (name == "killers") return one(CorpusSuite::open("killers", corpus_folder() / name));
+  if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder(), "killers"));
   if (name == "sweep") return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>(options.seed));
   if (name == "qdq") {
     return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>("qdq", sweep::unit_plans(), options.seed));

@@ -60,8 +60,12 @@ Result<std::vector<fs::path>> case_files_at(const fs::path& path) {
   return case_files_below(path);
 }
 
-Result<std::unique_ptr<CorpusSuite>> CorpusSuite::open(std::string name, const fs::path& path) {
+Result<std::unique_ptr<CorpusSuite>> CorpusSuite::open(std::string name, const fs::path& path,
+                                                       std::string_view skipped) {
   QCONFORM_ASSIGN(auto files, case_files_at(path));
+  if (!skipped.empty()) {
+    std::erase_if(files, [folder = path / skipped](const fs::path& file) { return file.parent_path() == folder; });
+  }
   std::error_code error;
   const fs::path root = fs::is_directory(path, error) ? path : path.parent_path();
   return std::unique_ptr<CorpusSuite>(new CorpusSuite(std::move(name), root, std::move(files)));

@@ -30,8 +30,10 @@ namespace qconform {
 /// its name) and its position in the file.
 class CorpusSuite final : public Suite {
  public:
-  /// `name` is the suite's, as on the command line. Errors: no such path, a folder without case files.
-  [[nodiscard]] static Result<std::unique_ptr<CorpusSuite>> open(std::string name, const std::filesystem::path& path);
+  /// `name` is the suite's, as on the command line; of a folder, what is in its folder `skipped` is left out, unless
+  /// that is empty. Errors: no such path, a folder without case files.
+  [[nodiscard]] static Result<std::unique_ptr<CorpusSuite>> open(std::string name, const std::filesystem::path& path,
+                                                                 std::string_view skipped = {});
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override;

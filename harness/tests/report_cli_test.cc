@@ -214,6 +214,35 @@ TEST(Stopped, EnoughFailuresEndTheRun) {
                     HasSubstr("conforms: scalar"), Not(HasSubstr("suite sweep")), Not(HasSubstr("relations between"))));
 }
 
+TEST(Stopped, NothingIsExplainedWhereEnoughHasFailed) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      qconform("run --suite corpus --fail-fast 1 --backend defect:half-away --out " + folder.path().string());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("F1 wrong"), Not(HasSubstr("explained")), Not(HasSubstr("shrunk"))));
+}
+
+TEST(News, TheFirstFailureOfEachBackendIsToldWithACaseThatReplays) {
+  const TemporaryFolder folder;
+  const ProgramResult result = qconform(
+      "run --suite corpus --backend scalar --backend defect:half-away --backend defect:kernel-flipped "
+      "--no-explain --no-shrink --out " +
+      folder.path().string());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  for (const std::string number : {"2", "3"}) {
+    const std::string name = number == "2" ? "half-away" : "kernel-flipped";
+    const std::string file = folder.path() / ("first-" + number + ".json");
+    EXPECT_THAT(result.output, ContainsRegex("first failure of defect:" + name +
+                                             ": [^\n]+, wrong: [^\n]+\n"
+                                             "  [^\n]+; y\\[[0-9,]*\\] got [^\n]+ admissible [^\n]+\n"
+                                             "  qconform replay " +
+                                             file + " --backend defect:" + name));
+    EXPECT_EQ(qconform("replay " + file + " --backend defect:" + name).exit_code, 1);
+    EXPECT_EQ(qconform("replay " + file + " --backend scalar").exit_code, 0);
+  }
+  EXPECT_THAT(result.output, Not(HasSubstr("first failure of scalar")));
+}
+
 TEST(Counting, ControlCharactersOfBackendsDoNotReachTheTerminal) {
   const ProgramResult result = judged(kPlugins + "declines.so", "all");
   EXPECT_THAT(result.output, AllOf(HasSubstr("\\x1b[2Jnot today"), Not(HasSubstr("\x1b[2J"))));
