@@ -230,7 +230,7 @@ std::vector<std::string> events_of_run(Report& report, std::function<bool()> sto
   backends.push_back(testing::planted_backend("pad-raw-zero"));
   std::vector<std::string> events;
   NotedDiagnosis diagnosis(events);
-  SuiteRunOptions options{.stop = std::move(stop), .diagnoser = &diagnosis, .explains_last = true};
+  SuiteRunOptions options{.policy = {}, .stop = std::move(stop), .diagnoser = &diagnosis, .explains_last = true};
   options.results = RowsKept::all;
   options.news = [&](std::size_t, const Case& test_case, const Verdict&) { events.push_back("news " + test_case.id); };
   options.judged = [&](const Case& test_case, const auto&, const auto&) { events.push_back("judged " + test_case.id); };
@@ -265,7 +265,8 @@ TEST(SuiteRunner, TellsFailuresAtOnceAndExplainsThemWhenAllIsJudged) {
   EXPECT_LT(last_judged, first_explained);
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(report.findings[0].cases, news);
-  for (const CaseResult& row : report.results.rows) {
+  ASSERT_TRUE(report.results);
+  for (const CaseResult& row : report.results->rows) {
     const CaseResult::OfBackend& result = row.backends[0];
     EXPECT_EQ(result.finding, is_failure(result.verdict) ? "F1" : "") << row.id;
   }

@@ -364,7 +364,8 @@ Result<std::vector<std::unique_ptr<Suite>>> further_suites(const Contracts& cont
 
 }  // namespace
 
-MutantTable::MutantTable(const Policy& policy) : policy_(policy), mutants_(all_mutants()) {
+MutantTable::MutantTable(const Policy& policy, std::uint64_t for_large_cases)
+    : policy_(policy), mutants_(all_mutants()), left_for_large_(for_large_cases) {
   for (const Mutant& mutant : mutants_) models_.emplace_back(*mutant.defect);
 }
 

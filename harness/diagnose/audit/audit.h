@@ -213,21 +213,22 @@ struct KilledMutant {
 /// Tells which mutants single cases kill.
 class MutantTable {
  public:
-  /// Expense (ModelledCase::expense()) of a case on which mutants always run, and what they may take on larger ones.
+  /// Expense (ModelledCase::expense()) of a case on which mutants always run, and what they may usually take on larger
+  /// ones.
   static constexpr std::uint64_t kSmallCase = 10'000;
   static constexpr std::uint64_t kLargeCases = 200'000'000;
 
-  explicit MutantTable(const Policy& policy);
+  explicit MutantTable(const Policy& policy, std::uint64_t for_large_cases = kLargeCases);
   [[nodiscard]] const std::vector<Mutant>& mutants() const { return mutants_; }
   /// Numbers of mutants() that the judge condemns on the case, ascending. `settled` ones are not run, and none is on a
-  /// large case once kLargeCases are spent.
+  /// large case once that is spent.
   [[nodiscard]] std::vector<std::uint32_t> killed_by(const Case& test_case, const std::set<std::uint32_t>& settled);
 
  private:
   Policy policy_;
   std::vector<Mutant> mutants_;
   std::vector<MutantModel> models_;
-  std::uint64_t left_for_large_ = kLargeCases;
+  std::uint64_t left_for_large_;
 };
 
 class PowerMeter {
