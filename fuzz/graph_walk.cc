@@ -20,7 +20,6 @@
 #include "harness/graphs/case_graph.h"
 #include "harness/model/defects/defect.h"
 #include "harness/model/draws/draws.h"
-#include "harness/model/family.h"
 #include "harness/model/mutate/case_mutator.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
@@ -223,8 +222,7 @@ class GraphWalk::Taking {
   }
 
   void explain_on(const shrink::Runner& run, const Outcome& outcome, report::Explained& explained) {
-    const Family* family = family_of(case_);
-    if (family != nullptr && family->diagnosis.is_told_by_part && rng_.chance(1, 4)) {
+    if (is_judged_as_graph(case_) && rng_.chance(1, 4)) {
       explained.failing_part = shrink::failing_part(case_, run, policy_);
     }
     auto observation = diagnose::Observation::of(case_, outcome, policy_);

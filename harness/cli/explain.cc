@@ -19,9 +19,9 @@
 #include "harness/engine/execute.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/forms/defects/defect_files.h"
-#include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/mutate/case_mutator.h"
+#include "harness/model/operator.h"
 #include "harness/model/text.h"
 #include "reports/issue/page.h"
 #include "reports/render/single_case.h"
@@ -109,8 +109,7 @@ Result<int> run_explain(ExplainCommand options) {
   }
   report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
   const shrink::Limits shrinking{kShrinkingRuns, kShrinkingSeconds, {}};
-  const Family* family = family_of(test_case);
-  if (family != nullptr && family->diagnosis.is_told_by_part && is_failure(result.verdict.kind)) {
+  if (is_judged_as_graph(test_case) && is_failure(result.verdict.kind)) {
     result.failing_part = shrink::failing_part(test_case, runner, policy);
     auto shrunk = shrink::shrink(test_case, runner, policy, shrinking);
     result.smallest = std::move(shrunk.smallest);

@@ -146,9 +146,6 @@ struct DiagnosisHooks {
   /// leaves no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not
   /// null: each operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
-  /// Findings without a known cause are told apart by the smallest part of a case that fails
-  /// (shrink::failing_part). Else by the verdict alone.
-  bool is_told_by_part = false;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
   /// Models of defects of real kernels. Null: only those in the stages that families share.

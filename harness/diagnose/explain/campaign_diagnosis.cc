@@ -132,8 +132,7 @@ std::unique_ptr<Observation> CampaignDiagnosis::failing_output(Backend& backend,
 }
 
 std::string CampaignDiagnosis::failing_part_of(Backend& backend, const Case& test_case) const {
-  const Family* family = family_of(test_case);
-  if (family == nullptr || !family->diagnosis.is_told_by_part) return {};
+  if (!is_judged_as_graph(test_case)) return {};
   GuardedOutput output;
   return shrink::failing_part(test_case, runner_on(backend, output), policy_);
 }

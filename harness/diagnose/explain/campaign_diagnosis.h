@@ -227,7 +227,7 @@ class CampaignDiagnosis final : public Diagnoser {
   };
 
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
-  /// shrink::failing_part on the backend; empty where the family is not told by parts.
+  /// shrink::failing_part on the backend; empty for a case that is no graph.
   [[nodiscard]] std::string failing_part_of(Backend& backend, const Case& test_case) const;
   /// `signature`: of the failure, which is open.
   void explain_open(DiagnosedOperator& subject, Backend& backend, const Observation& observation,

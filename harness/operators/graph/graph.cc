@@ -376,7 +376,7 @@ const Family& graph_family() {
       .sweep = {.units = unit::swept_units},
       .relations = {.list = relations::graph_relations},
       .shrinking = {.reductions = shrink::graph_reductions, .extents = shrink::graph_extents},
-      .diagnosis = {.run = diagnose::run_graph, .is_told_by_part = true, .defects = diagnose::graph_defects},
+      .diagnosis = {.run = diagnose::run_graph, .defects = diagnose::graph_defects},
       .arithmetic = {.arithmetics = graph_arithmetics}};
   return family;
 }
