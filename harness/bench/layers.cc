@@ -7,6 +7,8 @@
 #include <cctype>
 
 #include "harness/model/family.h"
+#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/hooks.h"
 #include "harness/suites/select.h"
 
 namespace qconform::bench {
@@ -15,6 +17,13 @@ namespace {
 constexpr std::array kTypes{std::pair{LayerTypes::u8s8, "u8s8"}, std::pair{LayerTypes::s8s8, "s8s8"},
                             std::pair{LayerTypes::u8u8, "u8u8"}};
 
+void measure(const reference::ConvolutionGeometry& g, Layer& layer) {
+  layer.macs = g.batch * g.output_channels * g.output_positions() * g.depth();
+  layer.kind = g.group == 1                    ? LayerKind::dense
+               : g.group_input_channels() == 1 ? LayerKind::depthwise
+                                               : LayerKind::grouped;
+}
+
 // False for a case that has no right answer to be timed for.
 bool measure_work(Layer& layer) {
   const Classification classification = classify(layer.test_case);
@@ -22,8 +31,7 @@ bool measure_work(Layer& layer) {
   const Lowered& lowered = *classification.lowered;
   const auto y_bytes = bytes_for(lowered.output_type(), elements_of(lowered.output_shape()));
   layer.bytes = static_cast<std::int64_t>(layer.test_case.input(0)->bytes.size()) + y_bytes;
-  const Family& family = *family_of(layer.test_case);
-  if (family.bench.measure_layer != nullptr) family.bench.measure_layer(lowered, layer);
+  if (const auto* convolution = operands_of(lowered)) measure(convolution->geometry, layer);
   return true;
 }
 
@@ -62,8 +70,8 @@ Result<LayerSource> from_suite(std::string_view name, const LayerOptions& option
 std::vector<LayerSet> all_sets() {
   std::vector<LayerSet> all;
   for (const Family* family : families()) {
-    if (family->bench.layer_sets == nullptr) continue;
-    for (LayerSet& set : family->bench.layer_sets()) all.push_back(std::move(set));
+    if (family->layer_sets == nullptr) continue;
+    for (LayerSet& set : family->layer_sets()) all.push_back(std::move(set));
   }
   return all;
 }
@@ -74,26 +82,12 @@ bool is_layer_text(std::string_view name) {
          name.find(' ') != std::string_view::npos;
 }
 
-// The first family's that can read it; else the first error.
-Result<Layer> read_layer(std::string_view text, const LayerOptions& options) {
-  Result<Layer> layer = fail("--layers", "no family of operators has layers as text");
-  bool is_first = true;
-  for (const Family* family : families()) {
-    if (family->bench.layer == nullptr) continue;
-    Result<Layer> read = family->bench.layer(text, options);
-    if (read || is_first) layer = std::move(read);
-    if (layer) break;
-    is_first = false;
-  }
-  return layer;
-}
-
 Result<LayerSource> open_unmeasured(std::string_view name, const LayerOptions& options) {
   for (const LayerSet& set : all_sets()) {
     if (set.name == name) return LayerSource{std::string(name), set.layers(options), set.is_network};
   }
   if (is_layer_text(name)) {
-    QCONFORM_ASSIGN(auto layer, read_layer(name, options));
+    QCONFORM_ASSIGN(auto layer, convolution_layer(name, options));
     return LayerSource{std::string(name), {std::move(layer)}, false};
   }
   std::vector<std::string_view> known;

@@ -57,8 +57,6 @@ struct Variant;
 }  // namespace diagnose
 
 namespace bench {
-struct Layer;
-struct LayerOptions;
 struct LayerSet;
 }  // namespace bench
 
@@ -71,14 +69,6 @@ struct DrawHooks {
   std::span<const Feature> selecting = {};
   /// A valid case that often reaches a corner case that concerns the operator. Null: Operator::draw, and chance.
   Case (*draw_for)(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm) = nullptr;
-};
-
-/// The covering sweep, which asks for models of cases.
-struct SweepHooks {
-  /// The models of the covering sweep, whose cases are of this family.
-  std::span<const sweep::SweptModel> (*models)() = nullptr;
-  /// The models of the suite `qdq`: quantized units. No contract is learnt in their classes.
-  std::span<const sweep::SweptModel> (*units)() = nullptr;
 };
 
 /// Nodes of whole models, where the model does not tell the shape of an input (harness/onnx/node_inputs.h).
@@ -131,15 +121,6 @@ struct ShrinkHooks {
   std::vector<Case> (*with_gathered_scales)(const Case& test_case) = nullptr;
 };
 
-/// Benchmarks.
-struct BenchHooks {
-  std::vector<bench::LayerSet> (*layer_sets)() = nullptr;
-  /// One layer as text; the error names --layers and what was not understood.
-  Result<bench::Layer> (*layer)(std::string_view text, const bench::LayerOptions& options) = nullptr;
-  /// Sets what kind of work a layer's case is, and how much. Null: elements, one by one.
-  void (*measure_layer)(const Lowered& lowered, bench::Layer& layer) = nullptr;
-};
-
 /// Diagnosis: the stages of the reference, and their defects.
 struct DiagnosisHooks {
   /// Computes a case through the stages: the reference's answer where none is replaced. Nothing where a replaced one
@@ -183,12 +164,13 @@ struct Family {
   /// One reader, contract and answer each; the order is that of lists and reports.
   std::span<const Operator> operators;
   DrawHooks draws = {};
-  SweepHooks sweep = {};
+  /// The models of the covering sweep, whose cases are of this family.
+  std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
   NodeHooks nodes = {};
   MutationHooks mutation = {};
   RelationHooks relations = {};
   ShrinkHooks shrinking = {};
-  BenchHooks bench = {};
+  std::vector<bench::LayerSet> (*layer_sets)() = nullptr;  ///< layers that benchmarks time
   DiagnosisHooks diagnosis = {};
   ArithmeticHooks arithmetic = {};
 };

@@ -32,8 +32,6 @@ bool solve_convolution_tie(Case& test_case, Rng& rng);
 
 namespace bench {
 [[nodiscard]] std::vector<LayerSet> convolution_layer_sets();
-[[nodiscard]] Result<Layer> convolution_layer(std::string_view text, const LayerOptions& options);
-void measure_convolution(const Lowered& lowered, Layer& layer);
 }  // namespace bench
 
 // The cases of both convolutions have this contract in common.

@@ -14,6 +14,7 @@
 #include "harness/core/case.h"
 #include "harness/core/corner_cases/corner_case.h"
 #include "harness/model/draws/draws.h"
+#include "harness/model/layers.h"
 #include "harness/model/reductions/reductions.h"
 #include "harness/model/sweep/model.h"
 #include "harness/onnx/node_inputs.h"
@@ -139,6 +140,9 @@ namespace qconform::bench {
 /// Batch 1. Stride and dilation are those of all axes. Pads keep the size at stride 1: (kernel - 1) * dilation / 2 on
 /// each side, and what is odd at the end. Errors name --layers and the part that was not understood.
 [[nodiscard]] Result<reference::ConvolutionGeometry> parse_layer(std::string_view text);
+
+/// Returns the layer that such a line describes. Errors are those of parse_layer().
+[[nodiscard]] Result<Layer> convolution_layer(std::string_view text, const LayerOptions& options);
 
 /// The line that parse_layer() reads back.
 [[nodiscard]] std::string text_of(const reference::ConvolutionGeometry& layer);

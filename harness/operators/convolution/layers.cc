@@ -8,7 +8,6 @@
 
 #include "harness/base/text.h"
 #include "harness/model/draws/draws.h"
-#include "harness/model/layers.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/description.h"
 #include "harness/operators/convolution/hooks.h"
@@ -103,14 +102,6 @@ std::vector<LayerSet> convolution_layer_sets() {
 Result<Layer> convolution_layer(std::string_view text, const LayerOptions& options) {
   QCONFORM_ASSIGN(const auto sizes, parse_layer(text));
   return layer_of("layer", {sizes, 1}, options);
-}
-
-void measure_convolution(const Lowered& lowered, Layer& layer) {
-  const reference::ConvolutionGeometry& g = operands_of(lowered)->geometry;
-  layer.macs = g.batch * g.output_channels * g.output_positions() * g.depth();
-  layer.kind = g.group == 1                    ? LayerKind::dense
-               : g.group_input_channels() == 1 ? LayerKind::depthwise
-                                               : LayerKind::grouped;
 }
 
 namespace {

@@ -373,7 +373,6 @@ const Family& graph_family() {
       .name = "graph",
       .operators = kGraph,
       .draws = {.draw_for = draw_for},
-      .sweep = {.units = unit::swept_units},
       .relations = {.list = relations::graph_relations},
       .shrinking = {.reductions = shrink::graph_reductions, .extents = shrink::graph_extents},
       .diagnosis = {.run = diagnose::run_graph, .defects = diagnose::graph_defects},

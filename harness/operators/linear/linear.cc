@@ -41,7 +41,7 @@ const Family& linear_family() {
   static const Family family{
       .name = "linear",
       .operators = operators,
-      .sweep = {.models = swept_linear_models},
+      .swept_models = swept_linear_models,
       .nodes = {.data_shape = linear_data_shape, .parameter_shape = linear_parameter_shape},
       .mutation = {.attributes = kLinearAttributes,
                    .change = mutation::change_linear,
@@ -51,7 +51,7 @@ const Family& linear_family() {
                     .extents = shrink::linear_extents,
                     .without_dimension = shrink::without_dimension,
                     .parameter_index = shrink::parameter_of_wrong_element},
-      .bench = {.layer_sets = bench::linear_layer_sets},
+      .layer_sets = bench::linear_layer_sets,
       .diagnosis = {.run = diagnose::run_linear,
                     .defects = diagnose::linear_defects,
                     .expressions = diagnose::linear_slots,

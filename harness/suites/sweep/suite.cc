@@ -10,21 +10,26 @@
 #include "harness/model/draws/draws.h"
 #include "harness/model/family.h"
 #include "harness/model/sweep/model.h"
+#include "harness/operators/graph/sweep_units.h"
 #include "harness/suites/sweep/covering_array.h"
 
 namespace qconform::sweep {
 namespace {
 
-using Models = std::span<const SweptModel> (*SweepHooks::*)();
-
-std::vector<Plan> solved_plans(Models models, const std::string& name) {
-  std::vector<Plan> list;
+std::vector<SweptModel> swept_models() {
+  std::vector<SweptModel> all;
   for (const Family* family : families()) {
-    if (family->sweep.*models == nullptr) continue;
-    for (const SweptModel& swept : (family->sweep.*models)()) {
-      SolvedArray solved = solved_array(swept.model());
-      list.push_back({swept, std::move(solved.rows), std::move(solved.proof), name});
-    }
+    if (family->swept_models == nullptr) continue;
+    for (const SweptModel& swept : family->swept_models()) all.push_back(swept);
+  }
+  return all;
+}
+
+std::vector<Plan> solved_plans(std::span<const SweptModel> models, const std::string& name) {
+  std::vector<Plan> list;
+  for (const SweptModel& swept : models) {
+    SolvedArray solved = solved_array(swept.model());
+    list.push_back({swept, std::move(solved.rows), std::move(solved.proof), name});
   }
   return list;
 }
@@ -32,12 +37,12 @@ std::vector<Plan> solved_plans(Models models, const std::string& name) {
 }  // namespace
 
 const std::vector<Plan>& plans() {
-  static const std::vector<Plan> all = solved_plans(&SweepHooks::models, "sweep");
+  static const std::vector<Plan> all = solved_plans(swept_models(), "sweep");
   return all;
 }
 
 const std::vector<Plan>& unit_plans() {
-  static const std::vector<Plan> all = solved_plans(&SweepHooks::units, "qdq");
+  static const std::vector<Plan> all = solved_plans(unit::swept_units(), "qdq");
   return all;
 }
 

@@ -28,7 +28,7 @@ struct Plan {
 /// Returns the plans of the models of all families, in their order; computed once in a program's life.
 [[nodiscard]] const std::vector<Plan>& plans();
 
-/// Returns the plans of the quantized units of all families, for the suite `qdq`; computed once in a program's life.
+/// Returns the plans of the quantized units of graphs, for the suite `qdq`; computed once in a program's life.
 [[nodiscard]] const std::vector<Plan>& unit_plans();
 
 /// The place of a case: the model of plans()[plan], and the case's classes there.
