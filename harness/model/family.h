@@ -62,11 +62,10 @@ struct LayerSet;
 
 /// Generation of random and directed cases.
 struct DrawHooks {
-  /// Features that the family's random cases may have more or less often, besides the operators.
+  /// Features that the family's random cases may have more or less often, besides the operators. Those from
+  /// kFirstSelecting on come first, and restrict random cases: with `always` or `none`, cases come to lie where narrow
+  /// backends take them.
   std::span<const Feature> features = {};
-  /// Features from kFirstSelecting on, each of which restricts random cases: with `always` or `none`, cases come to lie
-  /// where narrow backends take them.
-  std::span<const Feature> selecting = {};
   /// A valid case that often reaches a corner case that concerns the operator. Null: Operator::draw, and chance.
   Case (*draw_for)(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm) = nullptr;
 };

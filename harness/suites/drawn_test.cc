@@ -195,10 +195,6 @@ TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
   for (const Feature feature : feature::kShared) take(feature);
   for (const Family* family : families()) {
     for (const Feature feature : family->draws.features) take(feature);
-    for (const Feature feature : family->draws.selecting) {
-      take(feature);
-      EXPECT_GE(feature.position, kFirstSelecting);
-    }
     for (const Operator& known : family->operators) {
       if (known.usual_weight != 0) take(known.feature);
     }

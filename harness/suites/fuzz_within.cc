@@ -91,19 +91,17 @@ std::optional<Swarm> DrawsWithin::fitted(const Family& family, const Operator& k
   constexpr double kClearly = 0.08;
   Swarm swarm;
   double best = mean_nearness(known, swarm);
-  for (const auto& features : {family.draws.selecting, family.draws.features}) {
-    for (const Feature feature : features) {
-      Swarm chosen = swarm;
-      for (const Swarm::Weight weight : {Swarm::Weight::none, Swarm::Weight::always}) {
-        Swarm other = swarm;
-        other.set(feature, weight);
-        const double nearness = mean_nearness(known, other);
-        if (nearness <= best + kClearly) continue;
-        best = nearness;
-        chosen = other;
-      }
-      swarm = chosen;
+  for (const Feature feature : family.draws.features) {
+    Swarm chosen = swarm;
+    for (const Swarm::Weight weight : {Swarm::Weight::none, Swarm::Weight::always}) {
+      Swarm other = swarm;
+      other.set(feature, weight);
+      const double nearness = mean_nearness(known, other);
+      if (nearness <= best + kClearly) continue;
+      best = nearness;
+      chosen = other;
     }
+    swarm = chosen;
   }
   return reaches(known, swarm) ? std::optional(swarm) : std::nullopt;
 }

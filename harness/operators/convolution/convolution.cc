@@ -57,9 +57,7 @@ const Family& convolution_family() {
   static const Family family{
       .name = "convolution",
       .operators = operators,
-      .draws = {.features = feature::kConvolution,
-                .selecting = feature::kSelectingConvolution,
-                .draw_for = draw_convolution_for},
+      .draws = {.features = feature::kConvolution, .draw_for = draw_convolution_for},
       .swept_models = swept_convolution_models,
       .nodes = {.data_shape = convolution_data_shape, .parameter_shape = convolution_parameter_shape},
       .mutation = {.attributes = kConvolutionAttributes,

@@ -38,10 +38,7 @@ inline constexpr Feature large_images{11};
 inline constexpr Feature per_channel{12};  ///< scales and zero points
 inline constexpr Feature bias{13};
 
-inline constexpr std::array kConvolution{batch, register_widths, groups,       strides,     dilations,
-                                         pads,  auto_pad,        large_images, per_channel, bias};
-
-// Features that restrict the cases: Family::draws.selecting.
+// Features that restrict the cases.
 inline constexpr Feature uint8_x{24};
 inline constexpr Feature uint8_w{25};
 inline constexpr Feature uint8_y{26};
@@ -49,7 +46,9 @@ inline constexpr Feature one_axis{27};
 inline constexpr Feature two_axes{28};
 inline constexpr Feature middle_w_zero_point{29};
 
-inline constexpr std::array kSelectingConvolution{uint8_x, uint8_w, uint8_y, one_axis, two_axes, middle_w_zero_point};
+inline constexpr std::array kConvolution{
+    uint8_x, uint8_w, uint8_y,   one_axis, two_axes, middle_w_zero_point, batch,       register_widths,
+    groups,  strides, dilations, pads,     auto_pad, large_images,        per_channel, bias};
 
 }  // namespace qconform::feature
 
