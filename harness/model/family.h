@@ -28,7 +28,6 @@ namespace qconform {
 
 struct InputShape;
 struct NodeInputs;
-struct ValueFacts;
 
 namespace sweep {
 struct SweptModel;
@@ -76,9 +75,6 @@ struct NodeHooks {
   Result<InputShape> (*data_shape)(const NodeInputs& inputs) = nullptr;
   /// Finds the shape of the parameter or weight `name`. Null: such nodes are skipped.
   Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
-  /// Type and shape of a node's output, as far as its inputs tell. Null: as far as ONNX and
-  /// harness/onnx/shape_propagation.cc know the operator.
-  ValueFacts (*output_facts)(const NodeInputs& inputs) = nullptr;
 };
 
 /// Mutation: each function changes the case in place and reports whether it found something to change.

@@ -8,10 +8,8 @@
 
 #include "harness/base/process.h"
 #include "harness/core/limits.h"
-#include "harness/model/family.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/graph_scope.h"
-#include "harness/onnx/node_inputs.h"
 #include "harness/onnx/protobuf.h"
 #include "reference/convolution/geometry.h"
 
@@ -272,9 +270,7 @@ ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope)
     if (typed) facts.type = scope.facts(node.input(rule.typed_like)).type;
     return facts;
   }
-  const Family* family = family_of(domain, node.op_type());
-  if (family == nullptr || family->nodes.output_facts == nullptr) return {};
-  return family->nodes.output_facts({node, *find_operator(domain, node.op_type()), scope});
+  return {};
 }
 
 namespace {

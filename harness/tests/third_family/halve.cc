@@ -15,7 +15,6 @@
 #include "harness/model/relations/relation.h"
 #include "harness/model/sweep/model.h"
 #include "harness/model/text.h"
-#include "harness/onnx/node_inputs.h"
 #include "reference/numerics/integers.h"
 
 namespace qconform::testing {
@@ -102,21 +101,12 @@ std::string LoweredHalve::exact_value(std::int64_t index) const {
   return element_text(x(), index) + " / 2, zero point " + std::to_string(zero_point_);
 }
 
-namespace {
-
-ValueFacts halve_output_facts(const NodeInputs& inputs) {
-  return inputs.facts("x");
-}
-
-}  // namespace
-
 const Family& halving_family() {
   static constexpr Family family{
       .name = "halving",
       .operators = kHalve,
       .draws = {.draw_for = draw_halve_for},
       .swept_models = swept_halve,
-      .nodes = {.output_facts = halve_output_facts},
       .mutation = {.change = change_halve, .solve_tie = solve_halve_tie},
       .relations = {.list = halve_relations},
       .shrinking = {.without_dimension = halve_without_dimension},

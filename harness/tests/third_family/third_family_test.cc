@@ -269,7 +269,7 @@ TEST_F(ThirdFamilyInModels, GivesCases) {
   testing::Network net;
   net.input("x", ElementType::uint8, {2, 3});
   net.node("Halve", {"x", net.zero_point("z")}, "y");
-  net.node("Bare", {"y"}, "w");
+  net.node("Bare", {"x"}, "w");
   const auto source = open(net);
   const std::vector<Case> cases = cases_of(*source);
   ASSERT_THAT(source->skipped(), IsEmpty());
