@@ -52,7 +52,6 @@ struct Element;
 struct ExpressionSlot;
 struct FeatureList;
 struct Experiment;
-struct Variant;
 }  // namespace diagnose
 
 namespace bench {
@@ -104,8 +103,6 @@ struct ShrinkHooks {
   /// an axis need.
   std::vector<shrink::Extent> (*extents)(const Case& test_case,
                                          const std::vector<std::int64_t>& wrong_element) = nullptr;
-  /// Counts what the attributes add to the inputs: padding, gaps between taps. Null: nothing.
-  std::int64_t (*implied_elements)(const Case& test_case) = nullptr;
   /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.
   std::optional<Case> (*without_dimension)(const Case& test_case, std::size_t dimension) = nullptr;
   /// The index of the element of `parameter`, a scale or zero point that is no scalar, that the wrong element uses; 0
@@ -138,13 +135,9 @@ struct DiagnosisHooks {
 struct ArithmeticHooks {
   /// Arithmetics of one operator that the policy admits beside its own. Null: none.
   std::vector<diagnose::Arithmetic> (*arithmetics)(const Operator& known, const Policy& policy) = nullptr;
-  /// Whether the answer by one of these arithmetics can be far from that by another. Null: never.
-  bool (*arithmetics_diverge)(const Lowered& lowered) = nullptr;
   /// Differences between implementations, operator by operator, and the cases that tell them. Null: none is known.
   std::vector<diagnose::Choice> (*choices)() = nullptr;
   std::vector<diagnose::Experiment> (*experiments)() = nullptr;
-  /// Whether the policy admits what an implementation computes that makes the choice so. Null: it is not asked.
-  bool (*admits)(const diagnose::Choice& choice, const diagnose::Variant& variant, const Policy& policy) = nullptr;
   /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
   /// Empty: one.
   std::span<const std::string_view> layouts = {};

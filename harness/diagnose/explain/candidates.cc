@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/operators/convolution/diagnosis.h"
+
 namespace qconform::diagnose {
 namespace {
 
@@ -40,12 +42,6 @@ std::string DefectSet::name() const {
   std::string text;
   for (const Defect* defect : defects) text += (text.empty() ? "" : "+") + std::string(defect->id);
   return text;
-}
-
-bool CandidateTest::arithmetics_diverge(const Observation& observation) {
-  const ModelledCase& modelled = observation.modelled();
-  const auto diverge = modelled.family().arithmetic.arithmetics_diverge;
-  return diverge != nullptr && diverge(modelled.lowered());
 }
 
 NodeModels CandidateTest::model_of(const DefectSet& candidate, std::size_t arithmetic) const {
@@ -96,7 +92,8 @@ bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* cons
   for (const Observation* observation : evidence) {
     const Match found = outcome_of(model, *observation);
     if (found.is_exact()) continue;
-    const bool may_be_arithmetic = choices > 1 && (found.is_near || arithmetics_diverge(*observation));
+    const bool may_be_arithmetic =
+        choices > 1 && (found.is_near || requantizations_diverge(observation->modelled().lowered()));
     if (!found.holds && !may_be_arithmetic) return false;
     is_exact = false;
     if (!found.holds) break;
@@ -410,7 +407,7 @@ CandidateModels::CandidateModels(const CandidateTest& test, const DefectSet& can
 
 Match CandidateModels::match(const CandidateTest& test, const Observation& observation) const {
   Match best = test.outcome_of(models_.front(), observation);
-  if (best.is_exact() || !(best.is_near || test.arithmetics_diverge(observation))) return best;
+  if (best.is_exact() || !(best.is_near || requantizations_diverge(observation.modelled().lowered()))) return best;
   for (std::size_t i = 1; i < models_.size(); ++i) {
     const Match found = test.outcome_of(models_[i], observation);
     if (found.is_exact()) return found;

@@ -66,8 +66,6 @@ class CandidateTest {
   /// in.
   [[nodiscard]] std::size_t choices_for(const DefectSet& candidate) const;
   [[nodiscard]] NodeModels model_of(const DefectSet& candidate, std::size_t arithmetic) const;
-  /// Whether one arithmetic's answer may be far from another's there.
-  [[nodiscard]] static bool arithmetics_diverge(const Observation& observation);
   /// The model on one observation.
   [[nodiscard]] Match outcome_of(const NodeModels& model, const Observation& observation) const;
   /// Work of all models run so far, as ModelledCase::expense().

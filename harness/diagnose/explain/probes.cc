@@ -17,6 +17,7 @@
 #include "harness/model/draws/draws.h"
 #include "harness/model/mutate/case_mutator.h"
 #include "harness/model/operator.h"
+#include "harness/operators/convolution/diagnosis.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -125,18 +126,13 @@ constexpr std::size_t kTelling = 4;
 // Runs that end their process or time out, after which nothing more is asked.
 constexpr int kMostEnded = 5;
 
-bool is_admitted(const Choice& choice, const Variant& variant, const Policy& policy) {
-  const auto admits = family_of("", choice.op_type)->arithmetic.admits;
-  return admits != nullptr && admits(choice, variant, policy);
-}
-
 // Whether the experiment may find an arithmetic that the policy admits beside its own.
 bool is_open(const Experiment& experiment, const Operator& op, const Policy& policy) {
   if (experiment.op_type != op.name) return false;
   return std::any_of(experiment.choices.begin(), experiment.choices.end(), [&](const std::string& id) {
     const Choice& choice = *find_choice(op.name, id);
     return std::any_of(choice.variants.begin(), choice.variants.end(),
-                       [&](const Variant& variant) { return is_admitted(choice, variant, policy); });
+                       [&](const Variant& variant) { return admits_requantization(choice, variant, policy); });
   });
 }
 
@@ -175,7 +171,7 @@ class PinnedArithmetic {
       const auto found = pin.variants.find(choice.id);
       if (choice.op_type != pin.op_type || found == pin.variants.end()) continue;
       const Variant& variant = *find_variant(choice, found->second);
-      if (policy_.pinned == nullptr && !is_admitted(choice, variant, policy_)) continue;
+      if (policy_.pinned == nullptr && !admits_requantization(choice, variant, policy_)) continue;
       variant.replace(stages);
       if (&variant != &choice.variants.front()) name += (name.empty() ? "" : ", ") + variant.id;
     }
@@ -232,7 +228,7 @@ std::vector<Case> telling_cases(const Identification& found) {
 
 BaseArithmetic learn_base(const Runner& run, const Operator& op, const Policy& policy, double seconds) {
   BaseArithmetic base;
-  if (family_of("", op.name)->arithmetic.admits == nullptr) return base;
+  if (family_of("", op.name)->arithmetic.arithmetics == nullptr) return base;
   PinnedArithmetic pinned(op, policy);
   if (policy.pinned != nullptr) {
     for (const Pin& pin : policy.pinned->pins) {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/model/family.h"
 #include "harness/model/reductions/reductions.h"
 #include "harness/model/text.h"
+#include "harness/operators/convolution/hooks.h"
 #include "reference/numerics/floats.h"
 
 namespace qconform::shrink {
@@ -136,10 +136,7 @@ Measure measure(const Case& test_case, const std::optional<std::int64_t>& output
   Measure result;
   result.nodes = test_case.nodes.size();
   add(result.elements, static_cast<std::uint64_t>(output_elements.value_or(0)));
-  const Family* family = family_of(test_case);
-  if (family != nullptr && family->shrinking.implied_elements != nullptr) {
-    add(result.elements, static_cast<std::uint64_t>(family->shrinking.implied_elements(test_case)));
-  }
+  add(result.elements, static_cast<std::uint64_t>(implied_elements(test_case)));
   for (const auto& input : test_case.inputs) {
     if (!input) continue;
     add(result.elements, static_cast<std::uint64_t>(input->elements()));

@@ -66,7 +66,6 @@ const Family& convolution_family() {
       .relations = {.list = convolution_relations, .take_apart = relations::take_convolution_apart},
       .shrinking = {.reductions = convolution_reductions,
                     .extents = shrink::convolution_extents,
-                    .implied_elements = shrink::implied_elements,
                     .without_dimension = shrink::without_spatial_axis,
                     .parameter_index = shrink::channel_of_wrong_element,
                     .with_gathered_scales = shrink::with_gathered_multiplier},
@@ -78,10 +77,8 @@ const Family& convolution_family() {
                     .case_features = diagnose::convolution_case_features,
                     .place = diagnose::place_in_convolution},
       .arithmetic = {.arithmetics = diagnose::requantization_arithmetics,
-                     .arithmetics_diverge = diagnose::requantizations_diverge,
                      .choices = diagnose::convolution_choices,
                      .experiments = diagnose::convolution_experiments,
-                     .admits = diagnose::admits_requantization,
                      .layouts = diagnose::kLayouts,
                      .layout_of = diagnose::layout_of_convolution,
                      .profile_of = diagnose::profile_of_requantization}};

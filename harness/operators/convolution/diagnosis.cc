@@ -55,7 +55,6 @@ std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const 
   return all;
 }
 
-// Returns whether products of scales over- or underflow.
 bool requantizations_diverge(const Lowered& lowered) {
   const QLinearConv* quantized = qlinear_conv_of(lowered);
   for (std::size_t m = 0; quantized != nullptr && m < quantized->w_scale.size(); ++m) {

@@ -24,7 +24,11 @@ void use_requantization(RoundingProfile profile, Stages& stages);
 [[nodiscard]] std::span<const DefectList> convolution_defects();
 [[nodiscard]] std::span<const ExpressionSlot> convolution_slots();
 [[nodiscard]] std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const Policy& policy);
+/// Whether products of scales over- or underflow, so that the answer by one of these arithmetics can be far from that
+/// by another; false for operators that do not requantize.
 [[nodiscard]] bool requantizations_diverge(const Lowered& lowered);
+/// Whether the policy admits what an implementation computes that makes the choice so; of QLinearConv alone.
+[[nodiscard]] bool admits_requantization(const Choice& choice, const Variant& variant, const Policy& policy);
 [[nodiscard]] const FeatureList& convolution_case_features();
 void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::vector<Choice> convolution_choices();
@@ -41,7 +45,6 @@ inline constexpr std::string_view multiplied = "depthwise-multiplier";  ///< sev
 }  // namespace layout
 inline constexpr std::array kLayouts{layout::pointwise, layout::windows, layout::groups, layout::depthwise,
                                      layout::multiplied};
-[[nodiscard]] bool admits_requantization(const Choice& choice, const Variant& variant, const Policy& policy);
 [[nodiscard]] std::string_view layout_of_convolution(const Lowered& lowered);
 
 /// Draws a case for the experiment on QLinearConv's requantization, with scales and sums solved for ties and near ties.

@@ -113,7 +113,8 @@ void gaps_as_taps(Subject& subject);           ///< dilations 1, the kernel's ex
 /// what they read, and no padding there. One tap needs no stride either. Nothing where that would be too large.
 [[nodiscard]] std::optional<Case> with_taps(const Case& test_case, std::size_t axis, std::int64_t begin,
                                             std::int64_t count);
-[[nodiscard]] std::int64_t implied_elements(const Case& test_case);  ///< Family::shrinking.implied_elements
+/// Counts what the attributes of a convolution add to its inputs, padding and gaps between taps; 0 for other operators.
+[[nodiscard]] std::int64_t implied_elements(const Case& test_case);
 
 [[nodiscard]] std::vector<Extent> convolution_extents(const Case& test_case,
                                                       const std::vector<std::int64_t>& wrong_element);

@@ -364,7 +364,6 @@ void gaps_as_taps(Subject& subject) {
   }
 }
 
-// x with its padding, and w with the gaps between its taps, beyond their own elements.
 std::int64_t implied_elements(const Case& test_case) {
   const auto g = geometry_of(test_case);
   if (!g) return 0;
