@@ -8,6 +8,7 @@
 #include "harness/core/version.h"
 #include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/operator.h"
+#include "harness/operators/convolution/convolution.h"
 
 namespace qconform::backend {
 namespace {
@@ -86,7 +87,7 @@ class InTree final : public Backend {
                                                                     const RunSetting& wanted) override {
     return prepare_as<RepeatedPreparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<RepeatedRun> {
       RunSetting setting = wanted;
-      auto node = setting.layout == Layout::channels_last ? lowered.prepare_channels_last(kernels_, profile_) : nullptr;
+      auto node = setting.layout == Layout::channels_last ? prepare_channels_last(test_case, lowered) : nullptr;
       if (!node) {
         setting.layout = Layout::channels_first;
         node = lowered.prepare(kernels_, profile_);
@@ -103,6 +104,14 @@ class InTree final : public Backend {
       auto node = lowered.prepare(kernels_, profile_);
       return node ? std::make_unique<PreparedInTree>(x(), lowered, std::move(node)) : nullptr;
     });
+  }
+
+  // Null where there is no such kernel.
+  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare_channels_last(const Case& test_case,
+                                                                               const Lowered& lowered) const {
+    const reference::QLinearConv* node = qlinear_conv_of(lowered);
+    if (node == nullptr || kernels_.qlinear_conv_channels_last == nullptr) return nullptr;
+    return kernels_.qlinear_conv_channels_last(*node, profile_, test_case.input(3)->bytes);
   }
 
   // make(lowered) is null where the set has no kernel.

@@ -9,6 +9,8 @@
 #include "harness/engine/execute.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/text.h"
+#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/linear/linear.h"
 
 namespace qconform {
 namespace {
@@ -222,7 +224,7 @@ class ElementMapBuilder {
     map_.got = cut("y", got_, shown_);
     map_.wrong_elements = verdict_.wrong_elements;
     map_.worst = verdict_.worst->index;
-    map_.geometry = lowered_.windows();
+    map_.geometry = window_geometry_of(lowered_);
     add_elements();
     add_inputs();
     return std::move(map_);
@@ -236,7 +238,7 @@ class ElementMapBuilder {
       map_.exact.push_back(std::move(element.exact));
       map_.admissible.push_back(std::move(element.admissible));
       map_.wrong.push_back(!element.right);
-      if (const auto parameter = lowered_.parameter_of(index)) map_.parameter.push_back(*parameter);
+      if (const auto* layout = layout_of(lowered_)) map_.parameter.push_back(layout->parameter_of(index));
     }
   }
 

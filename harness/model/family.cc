@@ -127,15 +127,15 @@ std::uint64_t LoweredByBits::x_bits(std::int64_t index) const {
 
 ElementOpinion LoweredByBits::examine(std::int64_t index, const Tensor& got, const Policy& policy) const {
   const std::uint64_t bits = raw_bits_at(got.bytes, bits_of(got.type), index);
-  return {.right = admissible_bits(index, wording_under(policy))->contains(bits), .tiers = {}};
+  return {.right = admissible_bits(index, wording_under(policy)).contains(bits), .tiers = {}};
 }
 
 bool LoweredByBits::is_determined(std::int64_t index, const Policy& policy) const {
-  return !admissible_bits(index, wording_under(policy))->is_open();
+  return !admissible_bits(index, wording_under(policy)).is_open();
 }
 
 RightValues LoweredByBits::right_values(std::int64_t index, const Policy& policy) const {
-  return right_values_of(*admissible_bits(index, wording_under(policy)));
+  return right_values_of(admissible_bits(index, wording_under(policy)));
 }
 
 }  // namespace qconform

@@ -1,9 +1,9 @@
 // A family of operators: everything that qconform knows of it, as one small table for each engine. Families build on
 // the rest: a reader of nodes, and a judge of bits.
 //
-// Suites, mutation, shrinking, diagnosis, benchmarks and element maps go over families() and name no operator. A family
-// is a folder of harness/operators and one line in families.cc. Whatever a family leaves out (null, empty), they do
-// without.
+// A family is a folder of harness/operators and one line in families.cc. Suites, mutation, shrinking, diagnosis and
+// benchmarks go over families(), and do without what a family leaves out (null, empty). For what one family alone has
+// they include its header; it is in a table where a room below the families asks for it (harness/rooms.txt).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include "harness/core/verdict.h"
 #include "harness/model/operator.h"
 #include "reference/contract/remark.h"
+#include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/element.h"
 
 namespace qconform {
@@ -62,7 +63,7 @@ struct LayerSet;
 struct DrawHooks {
   /// Features that the family's random cases may have more or less often, besides the operators. Those from
   /// kFirstSelecting on come first, and restrict random cases: with `always` or `none`, cases come to lie where narrow
-  /// backends take them.
+  /// backends take them. Suites try them whatever the family.
   std::span<const Feature> features = {};
   /// A valid case that often reaches a corner case that concerns the operator. Null: Operator::draw, and chance.
   Case (*draw_for)(Rng& rng, const Operator& known, CornerCase corner_case, const Swarm& swarm) = nullptr;
@@ -109,7 +110,8 @@ struct ShrinkHooks {
   /// where that is not known. Null: always 0.
   std::int64_t (*parameter_index)(const Case& test_case, const Tensor& parameter,
                                   const std::vector<std::int64_t>& wrong_element) = nullptr;
-  /// Cases in which fewer scales differ from 1 that together do what the case's scales do; the plainest first.
+  /// Cases in which fewer scales differ from 1 that together do what the case's scales do; the plainest first. It is no
+  /// reduction of its own: plain_scales() in harness/model offers them between its steps.
   std::vector<Case> (*with_gathered_scales)(const Case& test_case) = nullptr;
 };
 
@@ -120,6 +122,7 @@ struct DiagnosisHooks {
   /// null: each operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
+  /// diagnose::Model asks it, in harness/model.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
   /// Models of defects of real kernels. Null: only those in the stages that families share.
   std::span<const diagnose::DefectList> (*defects)() = nullptr;
@@ -139,11 +142,12 @@ struct ArithmeticHooks {
   std::vector<diagnose::Choice> (*choices)() = nullptr;
   std::vector<diagnose::Experiment> (*experiments)() = nullptr;
   /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
-  /// Empty: one.
+  /// Empty: one. harness/forms checks the layouts of profiles by them.
   std::span<const std::string_view> layouts = {};
-  /// The layout of the node, one of `layouts`. Null where there are none.
+  /// The layout of the node, one of `layouts`. Null where there are none. kind_of() in harness/model asks it.
   std::string_view (*layout_of)(const Lowered& lowered) = nullptr;
-  /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
+  /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none. harness/forms asks
+  /// it of profiles from files.
   std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
 };
 
@@ -235,6 +239,10 @@ class LoweredByBits : public Lowered {
   [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override;
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override;
   [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override;
+
+  /// Returns every right answer for element `index`, as bit patterns. The first one is that of evaluate().
+  [[nodiscard]] virtual reference::AdmissibleBits admissible_bits(std::int64_t index,
+                                                                  reference::Wording wording) const = 0;
 
  protected:
   LoweredByBits(const Tensor& x, ElementType y_type) : x_(x), y_type_(y_type) {}

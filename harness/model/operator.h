@@ -16,13 +16,11 @@
 #include "harness/base/error.h"
 #include "harness/core/case.h"
 #include "harness/core/corner_cases/corner_case.h"
-#include "harness/core/element_map.h"
 #include "harness/core/profile.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/text.h"
 #include "reference/contract/remark.h"
 #include "reference/kernels/kernels.h"
-#include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/admissible.h"
 
 namespace qconform {
@@ -79,6 +77,8 @@ class Lowered {
   Lowered& operator=(const Lowered&) = delete;
   virtual ~Lowered() = default;
 
+  // The judge, which lies below the families, asks graphs for their further outputs.
+
   /// Number of outputs of the case, and the semantics of each; all other members are about the first one.
   [[nodiscard]] virtual std::size_t outputs() const { return 1; }
   [[nodiscard]] virtual const Lowered& output(std::size_t /*number*/) const { return *this; }
@@ -101,31 +101,14 @@ class Lowered {
   [[nodiscard]] virtual bool has_tiers() const { return false; }
   /// Counts the ties and the corner cases that the case reaches.
   [[nodiscard]] virtual CaseStatistics statistics(const Policy& policy) const = 0;
-  /// Every right answer for element `index`, as bit patterns, for operators whose rules leave it open
-  /// element by element; empty for the others. The first one is that of evaluate().
-  [[nodiscard]] virtual std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                                 reference::Wording wording) const {
-    static_cast<void>(index);
-    static_cast<void>(wording);
-    return std::nullopt;
-  }
   /// Packs the node for one in-tree kernel set; null when the set has no kernel for it.
   [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                          RoundingProfile profile) const = 0;
-  /// Packs the node as prepare(), but for x and y with their channels last; null also where there is no such form.
-  [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare_channels_last(
-      const reference::KernelSet& /*kernels*/, RoundingProfile /*profile*/) const {
-    return nullptr;
-  }
   /// Products that are summed, or elements that are computed; saturated at 2^62.
   [[nodiscard]] virtual std::int64_t work() const;
   /// The box of the input with role `role` from which the elements of the box `output` are computed; nothing where it
   /// is not known.
   [[nodiscard]] virtual std::optional<Box> read_by(InputRole /*role*/, const Box& /*output*/) const;
-  /// The geometry of the windows, for element maps; nothing where outputs have none.
-  [[nodiscard]] virtual std::optional<WindowGeometry> windows() const;
-  /// The position of the scale and zero point that element `index` has, where elements have parameters of their own.
-  [[nodiscard]] virtual std::optional<std::size_t> parameter_of(std::int64_t /*index*/) const { return std::nullopt; }
   /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.
   [[nodiscard]] virtual std::string exact_value(std::int64_t index) const = 0;
 };

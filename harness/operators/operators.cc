@@ -26,10 +26,6 @@ std::optional<Box> Lowered::read_by(InputRole /*role*/, const Box& /*output*/) c
   return std::nullopt;
 }
 
-std::optional<WindowGeometry> Lowered::windows() const {
-  return std::nullopt;
-}
-
 Expectation Classification::expectation() const {
   if (!contract.holds()) return Expectation::invalid;
   return contract.implementation_defined.empty() ? Expectation::valid : Expectation::implementation_defined;

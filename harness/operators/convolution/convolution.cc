@@ -233,8 +233,10 @@ std::optional<Box> LoweredConvolution::read_by(InputRole role, const Box& output
   return windows_of(operands().geometry, output);
 }
 
-std::optional<WindowGeometry> LoweredConvolution::windows() const {
-  const ConvolutionGeometry& g = operands().geometry;
+std::optional<WindowGeometry> window_geometry_of(const Lowered& lowered) {
+  const reference::ConvolutionOperands* operands = operands_of(lowered);
+  if (operands == nullptr) return std::nullopt;
+  const ConvolutionGeometry& g = operands->geometry;
   WindowGeometry result{g.group_input_channels(), g.group_output_channels(), {}};
   for (const reference::SpatialAxis& axis : g.axes) {
     result.axes.push_back({axis.input, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});

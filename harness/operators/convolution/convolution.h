@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "harness/core/element_map.h"
 #include "harness/model/family.h"
 #include "harness/model/operator.h"
 #include "reference/convolution/convolution.h"
@@ -22,6 +23,9 @@ namespace qconform {
 [[nodiscard]] const reference::ConvInteger* conv_integer_of(const Lowered& lowered);
 /// Returns the operands of a QLinearConv or ConvInteger: null for other families.
 [[nodiscard]] const reference::ConvolutionOperands* operands_of(const Lowered& lowered);
+
+/// Returns the geometry of the windows, for element maps: nothing for other families.
+[[nodiscard]] std::optional<WindowGeometry> window_geometry_of(const Lowered& lowered);
 
 // For the family alone: Family says what they do.
 
@@ -83,7 +87,6 @@ class LoweredConvolution : public Lowered {
   [[nodiscard]] std::int64_t work() const final;
   /// The part of x under the windows, without what is padding; of w the filters; a parameter for each channel.
   [[nodiscard]] std::optional<Box> read_by(InputRole role, const Box& output) const final;
-  [[nodiscard]] std::optional<WindowGeometry> windows() const final;
 };
 
 }  // namespace qconform

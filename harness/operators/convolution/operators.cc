@@ -91,12 +91,6 @@ class LoweredQLinearConv final : public LoweredConvolution {
     return kernels.qlinear_conv(node_, profile, w_.bytes);
   }
 
-  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare_channels_last(const reference::KernelSet& kernels,
-                                                                               RoundingProfile profile) const override {
-    if (kernels.qlinear_conv_channels_last == nullptr) return nullptr;
-    return kernels.qlinear_conv_channels_last(node_, profile, w_.bytes);
-  }
-
   [[nodiscard]] std::string exact_value(std::int64_t index) const override {
     const auto i = static_cast<std::size_t>(index);
     const std::string zero_point = node_.y_zero_point == 0 ? "" : ", zero point " + std::to_string(node_.y_zero_point);

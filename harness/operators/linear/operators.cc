@@ -60,12 +60,9 @@ class LoweredQuantizeLinear final : public LoweredByBits {
   }
 
   [[nodiscard]] const reference::QuantizeLinear& node() const { return node_; }
-  [[nodiscard]] std::optional<std::size_t> parameter_of(std::int64_t index) const override {
-    return node_.layout.parameter_of(index);
-  }
 
-  [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                         reference::Wording wording) const override {
+  [[nodiscard]] reference::AdmissibleBits admissible_bits(std::int64_t index,
+                                                          reference::Wording wording) const override {
     return admissible_quantize(node_, x_bits(index), node_.layout.parameter_of(index), wording);
   }
 
@@ -248,12 +245,9 @@ class LoweredDequantizeLinear final : public LoweredByBits {
   }
 
   [[nodiscard]] const reference::DequantizeLinear& node() const { return node_; }
-  [[nodiscard]] std::optional<std::size_t> parameter_of(std::int64_t index) const override {
-    return node_.layout.parameter_of(index);
-  }
 
-  [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                         reference::Wording wording) const override {
+  [[nodiscard]] reference::AdmissibleBits admissible_bits(std::int64_t index,
+                                                          reference::Wording wording) const override {
     return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), wording);
   }
 

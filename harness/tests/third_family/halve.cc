@@ -73,7 +73,7 @@ void LoweredHalve::compute(std::span<const std::byte> x, std::span<std::byte> y)
   }
 }
 
-std::optional<reference::AdmissibleBits> LoweredHalve::admissible_bits(std::int64_t index, reference::Wording) const {
+reference::AdmissibleBits LoweredHalve::admissible_bits(std::int64_t index, reference::Wording) const {
   const std::byte element = x().bytes[static_cast<std::size_t>(index)];
   std::byte answer{};
   compute({&element, 1}, {&answer, 1});

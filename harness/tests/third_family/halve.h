@@ -37,8 +37,8 @@ class LoweredHalve final : public LoweredByBits {
   [[nodiscard]] reference::IntegerRange range() const;
 
   [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override;
-  [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
-                                                                         reference::Wording wording) const override;
+  [[nodiscard]] reference::AdmissibleBits admissible_bits(std::int64_t index,
+                                                          reference::Wording wording) const override;
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                  RoundingProfile profile) const override;
   [[nodiscard]] std::string exact_value(std::int64_t index) const override;
