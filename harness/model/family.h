@@ -122,7 +122,7 @@ struct DiagnosisHooks {
   /// null: each operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
-  /// diagnose::Model asks it, in harness/model.
+  /// diagnose::DefectModel asks it, in harness/model.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
   /// Models of defects of real kernels. Null: only those in the stages that families share.
   std::span<const diagnose::DefectList> (*defects)() = nullptr;

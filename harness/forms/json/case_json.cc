@@ -89,7 +89,12 @@ void add_node(const Case& test_case, Json& object) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) names.emplace_back(input_name(test_case, i));
   object["inputs"] = inputs_object(test_case, names, 0, names.size());
-  if (const Tensor* recorded = test_case.recorded_output()) object["recorded_output"] = tensor_object(*recorded);
+  if (const Tensor* recorded = test_case.recorded_output()) {
+    object["recorded_output"] = tensor_object(*recorded);
+  } else if (!test_case.recorded_outputs.empty()) {
+    // Readers refuse several of one output, as check_wiring() does; without them the file would be of another case.
+    object["recorded_outputs"] = outputs_object(test_case.recorded_outputs);
+  }
 }
 
 void add_graph(const Case& test_case, Json& object) {

@@ -365,6 +365,14 @@ TEST(HostileJson, KeysAreBoundedAndUnique) {
   EXPECT_EQ(parse_error(keys + "}"), "an object has more than 64 keys [rule limit]");
 }
 
+TEST(CaseJson, SeveralRecordedAnswersOfOneOutputAreNotLost) {
+  Case test_case = QLinearConvBuilder().x(make::uint8({1, 1, 1}, {1})).w(make::int8({1, 1, 1}, {1})).build();
+  test_case.recorded_outputs.assign(3, make::uint8({1, 1, 1}, {1}));
+  const auto read = read_cases_json(case_json(test_case));
+  ASSERT_FALSE(read) << "a case without them is another one";
+  EXPECT_THAT(read.error().text(), ::testing::HasSubstr("recorded_outputs"));
+}
+
 TEST(HostileJson, ValuesAreBounded) {
   const std::string text = R"([{"a": 1, "b": [2, 3]}, null])";
   EXPECT_TRUE(parse_json(text, {.values = 7}));
