@@ -103,12 +103,13 @@ void check_opinions(const Lowered& lowered, const Tensor& right) {
       bool stricter = false;
       for (const Profile profile : kProfiles) {
         const bool admitted = lowered.examine(index, beside, {profile}).right;
-        const bool is_told = lowered.right_values(index, {profile}).holds(raw_bits_at(beside.bytes, bits, index));
+        const bool is_told = lowered.right_values(index, {profile}).contains(raw_bits_at(beside.bytes, bits, index));
         require(is_told == admitted, "the right values that are told are not those that are admitted");
         require(admitted || !stricter, "a profile refuses what a stricter one admits");
         stricter = admitted;
       }
-      if (!stricter) require(!lowered.right_values(index, {}).text().empty(), "no text for the right answers");
+      if (!stricter)
+        require(!qconform::text_of(lowered.right_values(index, {})).empty(), "no text for the right answers");
     }
   }
   static_cast<void>(lowered.statistics({Profile::dml_doc}));

@@ -22,7 +22,6 @@
 #include "harness/core/verdict.h"
 #include "harness/model/operator.h"
 #include "reference/contract/remark.h"
-#include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/element.h"
 
 namespace qconform {
@@ -226,9 +225,8 @@ class NodeReader {
 // Operators whose right answers are a short list of bit patterns for each element: QuantizeLinear and
 // DequantizeLinear.
 
-/// An element-wise node: y has the shape of x. Judges by admissible_bits(), which derived classes
-/// provide.
-class LoweredByBits : public Lowered {
+/// An element-wise node: y has the shape of x. Derived classes tell the right values of each element.
+class LoweredElementwise : public Lowered {
  public:
   [[nodiscard]] ElementType output_type() const override { return y_type_; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return x_.shape; }
@@ -236,16 +234,9 @@ class LoweredByBits : public Lowered {
     return role == InputRole::parameter ? std::nullopt : std::optional(output);
   }
   [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override;
-  [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override;
-  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override;
-  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override;
-
-  /// Returns every right answer for element `index`, as bit patterns. The first one is that of evaluate().
-  [[nodiscard]] virtual reference::AdmissibleBits admissible_bits(std::int64_t index,
-                                                                  reference::Wording wording) const = 0;
 
  protected:
-  LoweredByBits(const Tensor& x, ElementType y_type) : x_(x), y_type_(y_type) {}
+  LoweredElementwise(const Tensor& x, ElementType y_type) : x_(x), y_type_(y_type) {}
 
   /// Writes the reference's answer into y, which has the output's size.
   virtual void compute(std::span<const std::byte> x, std::span<std::byte> y) const = 0;

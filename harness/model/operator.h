@@ -91,12 +91,16 @@ class Lowered {
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
   /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).
   [[nodiscard]] virtual Tensor evaluate(RoundingProfile profile) const = 0;
-  /// Gives the opinion on element `index` of an output of the right type and shape.
-  [[nodiscard]] virtual ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const = 0;
   /// The element's right values under `policy`: those that examine() calls right.
   [[nodiscard]] virtual RightValues right_values(std::int64_t index, const Policy& policy) const = 0;
+  /// Gives the opinion on element `index` of an output of the right type and shape.
+  [[nodiscard]] virtual ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const {
+    return {.right = right_values(index, policy).contains(bits_at(got, index)), .tiers = {}};
+  }
   /// Whether the element has one right value only.
-  [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
+  [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const {
+    return right_values(index, policy).is_single();
+  }
   /// Whether elements have tiers: QLinearConv, and graphs.
   [[nodiscard]] virtual bool has_tiers() const { return false; }
   /// Counts the ties and the corner cases that the case reaches.

@@ -64,11 +64,11 @@ void expect_to_tell(const Lowered& output, const Policy& policy, const std::stri
   for (std::int64_t index = 0; index < got.elements(); index += 1 + got.elements() / 5) {
     const RightValues right = output.right_values(index, policy);
     const std::uint64_t own = raw_bits_at(got.bytes, bits, index);
-    EXPECT_FALSE(right.text().empty());
+    EXPECT_FALSE(text_of(right).empty());
     for (const std::uint64_t pattern : telling_patterns(right)) {
       set_raw_bits_at(got.bytes, bits, index, pattern);
-      EXPECT_EQ(right.holds(pattern), output.examine(index, got, policy).right)
-          << context << ", element " << index << ", pattern " << pattern << " of " << right.text();
+      EXPECT_EQ(right.contains(pattern), output.examine(index, got, policy).right)
+          << context << ", element " << index << ", pattern " << pattern << " of " << text_of(right);
     }
     set_raw_bits_at(got.bytes, bits, index, own);
   }
@@ -105,31 +105,31 @@ RightValues integers(ElementType type, std::initializer_list<RightValues::Range>
 
 TEST(RightValues, AreTextForTheReader) {
   using enum ElementType;
-  EXPECT_EQ(integers(uint8, {{213, 213}}).text(), "{213}");
-  EXPECT_EQ(integers(uint8, {{213, 214}}).text(), "{213, 214}");
-  EXPECT_EQ(integers(int8, {{0xFD, 5}}).text(), "{-3..5}");
-  EXPECT_EQ(integers(uint8, {{0, 0}, {200, 255}}).text(), "{0, 200..255}");
-  EXPECT_EQ((RightValues{.type = uint8, .any_value = true}).text(), "any value");
+  EXPECT_EQ(text_of(integers(uint8, {{213, 213}})), "{213}");
+  EXPECT_EQ(text_of(integers(uint8, {{213, 214}})), "{213, 214}");
+  EXPECT_EQ(text_of(integers(int8, {{0xFD, 5}})), "{-3..5}");
+  EXPECT_EQ(text_of(integers(uint8, {{0, 0}, {200, 255}})), "{0, 200..255}");
+  EXPECT_EQ(text_of((RightValues{.type = uint8, .any_value = true})), "any value");
   const RightValues interval{.type = float32, .ranges = {{0x3DCCCCCD, 0x3E4CCCCD}}};
-  EXPECT_EQ(interval.text(), "[0.1, 0.2]");
-  EXPECT_TRUE(interval.holds(0x3E000000));
-  EXPECT_FALSE(interval.holds(0x3E4CCCCE));
-  EXPECT_FALSE(interval.holds(0x7FC00000));
+  EXPECT_EQ(text_of(interval), "[0.1, 0.2]");
+  EXPECT_TRUE(interval.contains(0x3E000000));
+  EXPECT_FALSE(interval.contains(0x3E4CCCCE));
+  EXPECT_FALSE(interval.contains(0x7FC00000));
 }
 
 TEST(RightValues, TellZerosAndNanApart) {
   using enum ElementType;
   const RightValues zero{.type = float32, .ranges = {{0, 0}}};
-  EXPECT_TRUE(zero.holds(0));
-  EXPECT_FALSE(zero.holds(0x80000000));
+  EXPECT_TRUE(zero.contains(0));
+  EXPECT_FALSE(zero.contains(0x80000000));
   const RightValues either{.type = float32, .ranges = {{0, 0}}, .either_zero = true};
-  EXPECT_TRUE(either.holds(0x80000000));
-  EXPECT_EQ(either.text(), "{0, zero of either sign}");
+  EXPECT_TRUE(either.contains(0x80000000));
+  EXPECT_EQ(text_of(either), "{0, zero of either sign}");
   const RightValues any_nan{.type = float16, .ranges = {{0x7E00, 0x7E00}}, .any_nan = true};
-  EXPECT_TRUE(any_nan.holds(0xFE01));
-  EXPECT_FALSE(any_nan.holds(0x7C00));
+  EXPECT_TRUE(any_nan.contains(0xFE01));
+  EXPECT_FALSE(any_nan.contains(0x7C00));
   const RightValues across{.type = float32, .ranges = {{0xBF800000, 0x3F800000}}};
-  EXPECT_TRUE(across.holds(0x80000000));
+  EXPECT_TRUE(across.contains(0x80000000));
 }
 
 }  // namespace

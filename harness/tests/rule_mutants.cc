@@ -150,11 +150,10 @@ RuleMutant one_sum_only(const char* rule) {
 // The further answers that a rule of the element-wise operators allows are taken away.
 RuleMutant narrowed(const char* rule) {
   return {rule, "set: the reference's answer alone", [rule](const Vector& v) {
-            const auto* lowered = dynamic_cast<const LoweredByBits*>(v.expected.classification.lowered.get());
-            if (lowered == nullptr || !v.modelled || !v.expected.output) return false;
+            const auto& lowered = v.expected.classification.lowered;
+            if (!lowered || !v.modelled || !v.expected.output) return false;
             for (std::int64_t i = 0; i < v.expected.output->elements(); ++i) {
-              const auto bits = lowered->admissible_bits(i, reference::Wording::onnx);
-              if (bits.is_open() && std::string_view(bits.rule()) == rule) return true;
+              if (std::string_view(lowered->right_values(i, Policy{}).rule) == rule) return true;
             }
             return false;
           }};

@@ -169,7 +169,7 @@ Answer<void> element_text_of(const qconform_expected& of, std::uint64_t number, 
   if (auto checked = check_element(lowered, element, 1); !checked) return checked;
   const auto index = static_cast<std::int64_t>(element);
   const bool is_open = of.value.classification.value_is_open;
-  const nlohmann::json json{{"admissible", right_values(of.value, lowered, number, index).text()},
+  const nlohmann::json json{{"admissible", text_of(right_values(of.value, lowered, number, index))},
                             {"exact", is_open ? std::string() : lowered.exact_value(index)}};
   *text = buffer_of(json.dump());
   return {};

@@ -76,18 +76,12 @@ Interval floats(Interval quotient, ElementType type, bool saturate) {
 Interval of_stated(const Quantize& step, ElementType x_type, double x, std::size_t parameter) {
   const std::uint64_t bits = x_type == ElementType::int32 ? static_cast<std::uint64_t>(integer_or_zero(x)) & 0xFFFFFFFFU
                                                           : encode(float_format(x_type), x, Overflow::special);
-  const AdmissibleBits set = admissible_quantize(step.node, bits, parameter, Wording::onnx);
-  if (set.any_value()) return kOpen;
-  const ElementType type = step.node.y_type;
+  const RightValues right = admissible_quantize(step.node, bits, parameter, Wording::onnx);
+  if (right.any_value) return kOpen;
   Interval result{kInfinity, -kInfinity};
-  for (const std::uint32_t member : set.members()) {
-    double value = member;
-    if (!is_integer(type)) {
-      value = decode(float_format(type), member);
-      if (std::isnan(value)) return kOpen;
-    } else if (is_signed_integer(type) && member >> (bits_of(type) - 1) != 0) {
-      value -= std::ldexp(1, bits_of(type));
-    }
+  for (const RightValues::Range& pattern : right.ranges) {
+    const double value = value_of(right.type, pattern.lo);
+    if (std::isnan(value)) return kOpen;
     result = hull(result, {value, value});
   }
   return result;

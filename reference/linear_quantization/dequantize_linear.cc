@@ -89,7 +89,7 @@ bool may_be_flushed(const FloatFormat& format, double difference, double scale) 
 
 // The products of one difference, in every arithmetic that the rules allow.
 void admit_products(const DequantizeLinear& node, double difference, double scale, const char* rule,
-                    AdmissibleBits& result) {
+                    RightValues& result) {
   const FloatFormat& format = float_format(node.y_type);
   const Multiplications multiplications(node);
   for (const Multiplication& multiplication : multiplications.list()) {
@@ -106,9 +106,9 @@ void admit_products(const DequantizeLinear& node, double difference, double scal
 
 }  // namespace
 
-AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
-                                     Wording wording) {
-  AdmissibleBits result(node.y_type);
+RightValues admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
+                                  Wording wording) {
+  RightValues result{.type = node.y_type};
   const double x = value_of(node.x_type, x_bits);
   const double scale = node.x_scale[parameter];
   const double zero_point = node.x_zero_point[parameter];

@@ -35,8 +35,8 @@ void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> 
 /// Every right output for one element: x as its bit pattern, with the scale and zero point of
 /// `parameter`. Rules D1 to D6. A zero point of int32 is subtracted in 32 bits, which may wrap, or in more; by
 /// DirectML's wording also in float32.
-[[nodiscard]] AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits,
-                                                   std::size_t parameter, Wording wording);
+[[nodiscard]] RightValues admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits,
+                                                std::size_t parameter, Wording wording);
 
 /// x - zero point: exact, but for int32, where it wraps.
 [[nodiscard]] double difference_of(ElementType type, double x, double zero_point);

@@ -121,9 +121,7 @@ constexpr int kSaturatingExponent = 40;
 
 // The low bits that store rounded + zero point in an integer type of at most 16 bits.
 std::uint64_t integer_bits(const QuantizeLinear& node, std::size_t parameter, std::int64_t rounded) {
-  const std::int32_t value = saturate(rounded + node.y_zero_point[parameter], range_of(node.y_type));
-  const std::uint64_t mask = (std::uint64_t{1} << bits_of(node.y_type)) - 1;
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & mask;
+  return integer_pattern(node.y_type, saturate(rounded + node.y_zero_point[parameter], range_of(node.y_type)));
 }
 
 // The quotient as an integer: ties to even, or to the other side.
@@ -168,7 +166,7 @@ bool divides_in_float32(const QuantizeLinear& node) {
 namespace {
 
 // Admits all values that ONNX's tables of casts to float8 and float4 leave open, or changed between versions.
-void admit_float_specials(const QuantizeLinear& node, const Quotient& quotient, AdmissibleBits& result) {
+void admit_float_specials(const QuantizeLinear& node, const Quotient& quotient, RightValues& result) {
   const FloatFormat& format = float_format(node.y_type);
   if (quotient.kind == Quotient::Kind::nan) {
     // float4e2m1 has no NaN.
@@ -184,9 +182,9 @@ void admit_float_specials(const QuantizeLinear& node, const Quotient& quotient, 
 
 }  // namespace
 
-AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
-                                   Wording wording) {
-  AdmissibleBits result(node.y_type);
+RightValues admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
+                                Wording wording) {
+  RightValues result{.type = node.y_type};
   const double x = value_of(node.x_type, x_bits);
   const double scale = node.y_scale[parameter];
   if (!std::isfinite(scale) || scale == 0) result.admit_any_value("C21");

@@ -45,8 +45,8 @@ void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, s
 
 /// Every right output for one element: x as its bit pattern, with the scale and zero point of
 /// `parameter`. Rules Q1 and Q3 to Q6, Q8 and, for odd scales, C21.
-[[nodiscard]] AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits,
-                                                 std::size_t parameter, Wording wording);
+[[nodiscard]] RightValues admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
+                                              Wording wording);
 
 // The arithmetics of the division.
 

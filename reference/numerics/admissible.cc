@@ -70,6 +70,13 @@ std::int32_t AdmissibleSet::nearest(std::int32_t value) const {
   return best;
 }
 
+RightValues AdmissibleSet::in(ElementType type) const {
+  RightValues right{.type = type};
+  for (const auto& [lo, hi] : intervals_)
+    right.ranges.push_back({integer_pattern(type, lo), integer_pattern(type, hi)});
+  return right;
+}
+
 std::string AdmissibleSet::text() const {
   std::string text = "{";
   for (const IntegerRange& interval : intervals_) {
@@ -100,7 +107,8 @@ struct MultiplierError {
 constexpr MultiplierError kFromDouble{(1U << 20) + 1, 31, 0};
 constexpr MultiplierError kFromFloat32{(std::uint64_t{3} << 27) + 73, 22, 22};
 
-// An interval of |v|, before v's sign: [(lo_negative ? -1 : 1) * lo, hi] / divisor * 2^exponent.
+// An interval of |v|, before v's sign: [(lo_negative ? -1 : 1) * lo, hi] / divisor * 2^exponent. It is exact, so that
+// no tie is missed when its ends become those of an AdmissibleSet; graph::Interval has ends in double.
 template <typename Wide>
 struct ValueInterval {
   Wide lo;

@@ -76,13 +76,15 @@
 
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
+#include "reference/numerics/right_values.h"
 
 namespace qconform::reference {
 
 // A set of integers that are all right answers for one output element.
 
-/// A union of closed integer intervals, never empty. One interval in nearly every case; two where a
-/// sum overflows 32 bits (rule C17); more only where extreme scales leave a list of isolated values.
+/// A union of closed integer intervals, never empty: the numbers themselves, in whichever type they are stored (in()).
+/// One interval in nearly every case; two where a sum overflows 32 bits (rule C17); more only where extreme scales
+/// leave a list of isolated values.
 class AdmissibleSet {
  public:
   explicit AdmissibleSet(std::int32_t value) : intervals_{{value, value}} {}
@@ -105,6 +107,9 @@ class AdmissibleSet {
 
   /// In ascending order, with at least one integer missing between neighbours.
   [[nodiscard]] std::span<const IntegerRange> intervals() const { return intervals_; }
+
+  /// The members as patterns of an integer type, which has them all.
+  [[nodiscard]] RightValues in(ElementType type) const;
 
   /// "{213}", "{213, 214}", "{-3..5}", "{0, 200..255}"
   [[nodiscard]] std::string text() const;

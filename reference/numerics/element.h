@@ -182,6 +182,11 @@ struct IntegerRange {
   return byte >> (index % per_byte * bits) & ((std::uint64_t{1} << bits) - 1);
 }
 
+/// The pattern that stores an integer in a type of at most 64 bits: its low bits.
+[[nodiscard]] constexpr std::uint64_t integer_pattern(ElementType type, std::int64_t value) {
+  return static_cast<std::uint64_t>(value) & ~std::uint64_t{0} >> (64 - bits_of(type));
+}
+
 /// Stores the low `bits` bits of `raw` as element `index`. The first element of a byte also clears
 /// the rest of it, so that elements stored in ascending order leave unused bits zero.
 inline void store_bits(std::span<std::byte> bytes, int bits, std::int64_t index, std::uint64_t raw) {

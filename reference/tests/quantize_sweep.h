@@ -46,8 +46,10 @@ template <class Node, class Run>
 }
 
 /// The listed members of a set.
-[[nodiscard]] inline std::set<std::uint64_t> members(const AdmissibleBits& set) {
-  return {set.members().begin(), set.members().end()};
+[[nodiscard]] inline std::set<std::uint64_t> members(const RightValues& set) {
+  std::set<std::uint64_t> patterns;
+  for (const RightValues::Range& pattern : set.ranges) patterns.insert(pattern.lo);
+  return patterns;
 }
 
 }  // namespace qconform::reference::oracle

@@ -358,7 +358,7 @@ ElementView view_of(const Expected& expected, const RightOutput& of, const Tenso
           .got = element_text(got, index),
           .expected = right,
           .exact = lowered.exact_value(index),
-          .admissible = is_from_file ? "{" + right + "}" : lowered.right_values(index, expected.policy).text()};
+          .admissible = is_from_file ? "{" + right + "}" : text_of(lowered.right_values(index, expected.policy))};
 }
 
 ElementReport worst_of(const Expected& expected, const RightOutput& right, std::size_t number, const Tensor& got,

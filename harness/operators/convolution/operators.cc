@@ -62,11 +62,11 @@ class LoweredQLinearConv final : public LoweredConvolution {
   }
 
   [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
-    return right_values_of(right_integers(static_cast<std::size_t>(index), policy), y_type_);
-  }
-
-  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
-    return right_integers(static_cast<std::size_t>(index), policy).is_singleton();
+    const auto i = static_cast<std::size_t>(index);
+    const auto tier = tier_of(policy.profile);
+    if (!tier) return reference::AdmissibleSet(pinned_value(i, policy.profile)).in(y_type_);
+    const reference::Requantization parameters = node_.requantization(channel_of(i));
+    return admissible_set(*tier, sum_under(*tier, i), parameters, accuracy_under(policy)).in(y_type_);
   }
 
   [[nodiscard]] bool has_tiers() const override { return true; }
@@ -120,12 +120,6 @@ class LoweredQLinearConv final : public LoweredConvolution {
   [[nodiscard]] reference::ElementSum sum_under(reference::Tier tier, std::size_t i) const {
     if (tier == reference::Tier::float_convolution) return sum_at(i);
     return {.accumulator = sums()[i], .magnitude = 0, .products = node_.operands.geometry.depth()};
-  }
-
-  [[nodiscard]] reference::AdmissibleSet right_integers(std::size_t i, const Policy& policy) const {
-    const auto tier = tier_of(policy.profile);
-    if (!tier) return reference::AdmissibleSet(pinned_value(i, policy.profile));
-    return admissible_set(*tier, sum_under(*tier, i), node_.requantization(channel_of(i)), accuracy_under(policy));
   }
 
   [[nodiscard]] std::int32_t pinned_value(std::size_t i, Profile profile) const {
@@ -322,17 +316,14 @@ class LoweredConvInteger final : public LoweredConvolution {
     return Tensor::of(ElementType::int32, output_shape(), wrapped);
   }
 
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
+    return right_sums(index, policy).in(output_type());
+  }
+
+  // Without the patterns, which take as long again.
   [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
     return {.right = right_sums(index, policy).contains(static_cast<std::int32_t>(integer_at(got, index))),
             .tiers = {}};
-  }
-
-  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
-    return right_sums(index, policy).is_singleton();
-  }
-
-  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
-    return right_values_of(right_sums(index, policy), output_type());
   }
 
   [[nodiscard]] CaseStatistics statistics(const Policy&) const override {

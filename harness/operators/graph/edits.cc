@@ -68,8 +68,7 @@ Case rewired(Case test_case, std::string_view value, const std::string& other) {
 
 std::uint64_t pattern_of(ElementType type, double number) {
   if (is_integer(type) || type == ElementType::boolean) {
-    const auto integer = static_cast<std::uint64_t>(reference::integer_or_zero(number));
-    return integer & ~std::uint64_t{0} >> (64 - bits_of(type));
+    return reference::integer_pattern(type, reference::integer_or_zero(number));
   }
   if (type == ElementType::float64) return std::bit_cast<std::uint64_t>(number);
   return encode(reference::float_format(type), number, reference::Overflow::special);

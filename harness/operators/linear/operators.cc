@@ -48,10 +48,14 @@ constexpr LinearVersion kQuantizeByVersion[] = {
 
 constexpr TypeSet kPrecisions{float32, float16, bfloat16, float64};
 
-class LoweredQuantizeLinear final : public LoweredByBits {
+reference::Wording wording_under(const Policy& policy) {
+  return policy.profile == Profile::dml_doc ? reference::Wording::directml : reference::Wording::onnx;
+}
+
+class LoweredQuantizeLinear final : public LoweredElementwise {
  public:
   LoweredQuantizeLinear(reference::QuantizeLinear node, const Tensor& x, ElementType y_type, std::int64_t axis)
-      : LoweredByBits(x, y_type), node_(std::move(node)), axis_(axis) {}
+      : LoweredElementwise(x, y_type), node_(std::move(node)), axis_(axis) {}
 
   [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
     CaseStatistics statistics;
@@ -61,9 +65,8 @@ class LoweredQuantizeLinear final : public LoweredByBits {
 
   [[nodiscard]] const reference::QuantizeLinear& node() const { return node_; }
 
-  [[nodiscard]] reference::AdmissibleBits admissible_bits(std::int64_t index,
-                                                          reference::Wording wording) const override {
-    return admissible_quantize(node_, x_bits(index), node_.layout.parameter_of(index), wording);
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
+    return admissible_quantize(node_, x_bits(index), node_.layout.parameter_of(index), wording_under(policy));
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -233,10 +236,10 @@ constexpr LinearVersion kDequantizeByVersion[] = {
     {25, kInputs23.with({uint2, int2}), kFloats.with({float8e8m0}), kFloats, 3},
 };
 
-class LoweredDequantizeLinear final : public LoweredByBits {
+class LoweredDequantizeLinear final : public LoweredElementwise {
  public:
   LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type, std::int64_t axis)
-      : LoweredByBits(x, y_type), node_(std::move(node)), axis_(axis) {}
+      : LoweredElementwise(x, y_type), node_(std::move(node)), axis_(axis) {}
 
   [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
     CaseStatistics statistics;
@@ -246,9 +249,8 @@ class LoweredDequantizeLinear final : public LoweredByBits {
 
   [[nodiscard]] const reference::DequantizeLinear& node() const { return node_; }
 
-  [[nodiscard]] reference::AdmissibleBits admissible_bits(std::int64_t index,
-                                                          reference::Wording wording) const override {
-    return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), wording);
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
+    return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), wording_under(policy));
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,

@@ -73,13 +73,13 @@ void LoweredHalve::compute(std::span<const std::byte> x, std::span<std::byte> y)
   }
 }
 
-reference::AdmissibleBits LoweredHalve::admissible_bits(std::int64_t index, reference::Wording) const {
+RightValues LoweredHalve::right_values(std::int64_t index, const Policy&) const {
   const std::byte element = x().bytes[static_cast<std::size_t>(index)];
   std::byte answer{};
   compute({&element, 1}, {&answer, 1});
-  reference::AdmissibleBits bits(output_type());
-  bits.admit(std::to_integer<std::uint64_t>(answer), "halve");
-  return bits;
+  RightValues right{.type = output_type()};
+  right.admit(std::to_integer<std::uint64_t>(answer), "halve");
+  return right;
 }
 
 CaseStatistics LoweredHalve::statistics(const Policy&) const {

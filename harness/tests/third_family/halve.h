@@ -29,16 +29,15 @@ namespace qconform::testing {
 inline constexpr Feature kHalveFeature{20};
 
 /// Either operator's case, parsed.
-class LoweredHalve final : public LoweredByBits {
+class LoweredHalve final : public LoweredElementwise {
  public:
-  LoweredHalve(const Tensor& x, std::int32_t zero_point) : LoweredByBits(x, x.type), zero_point_(zero_point) {}
+  LoweredHalve(const Tensor& x, std::int32_t zero_point) : LoweredElementwise(x, x.type), zero_point_(zero_point) {}
 
   [[nodiscard]] std::int32_t zero_point() const { return zero_point_; }
   [[nodiscard]] reference::IntegerRange range() const;
 
   [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override;
-  [[nodiscard]] reference::AdmissibleBits admissible_bits(std::int64_t index,
-                                                          reference::Wording wording) const override;
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override;
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                  RoundingProfile profile) const override;
   [[nodiscard]] std::string exact_value(std::int64_t index) const override;
