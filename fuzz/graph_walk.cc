@@ -118,11 +118,9 @@ class GraphWalk::Taking {
     }
   }
   static bool all_held(ElementType type, const graph::Bounds& stricter, const graph::Bounds& looser) {
-    const auto rounded = [&](double end) { return graph::rounded_to_type(type, end); };
-    for (std::size_t i = 0; i < looser.lo.size(); ++i) {
+    for (std::size_t i = 0; i < looser.size(); ++i) {
       if (looser.is_open(i)) continue;
-      if (!(rounded(looser.lo[i]) <= rounded(stricter.lo[i]))) return false;  // nor NaN
-      if (!(rounded(looser.hi[i]) >= rounded(stricter.hi[i]))) return false;
+      if (!looser.rounded(i, type).contains(stricter.rounded(i, type))) return false;  // nor NaN
     }
     return std::equal(looser.members.begin(), looser.members.end(), stricter.members.begin(), stricter.members.end(),
                       [](const auto& more, const auto& fewer) {

@@ -250,11 +250,10 @@ TEST(GraphBalls, HoldEveryOrderOfSmallSums) {
       for (const float sum : EveryOrder(a, b).sums()) {
         ++results;
         const auto wide = static_cast<double>(sum);
-        EXPECT_TRUE(rounded_to_type(ElementType::float32, bounds[6].lo[0]) <= wide &&
-                    wide <= rounded_to_type(ElementType::float32, bounds[6].hi[0]));
+        EXPECT_TRUE(bounds[6].rounded(0, ElementType::float32).contains({wide, wide}));
         const float quotient = sum / static_cast<float>(q.y_scale[0]);
         const double y = std::clamp(round_half_even(static_cast<double>(quotient)) + q.y_zero_point[0], 0.0, 255.0);
-        EXPECT_TRUE(bounds[7].lo[0] <= y && y <= bounds[7].hi[0]);
+        EXPECT_TRUE(bounds[7].at(0).contains({y, y}));
       }
     }
   }
@@ -293,7 +292,7 @@ TEST(GraphBalls, NarrowSumsInFloat32HaveATierOfTheirOwn) {
     tighter += in_float32.hi[0] - in_float32.lo[0] < in_type.hi[0] - in_type.lo[0] ? 1 : 0;
     for (const SumOrder order : {SumOrder::forward, SumOrder::backward, SumOrder::pairwise, SumOrder::blocked}) {
       const double sum = interpret(program, {.order = order, .fma = n % 3 == 0})[4][0];
-      EXPECT_TRUE(rounded_to_type(type, in_float32.lo[0]) <= sum && sum <= rounded_to_type(type, in_float32.hi[0]))
+      EXPECT_TRUE(in_float32.rounded(0, type).contains({sum, sum}))
           << n << ": " << sum << " outside " << in_float32.lo[0] << ".." << in_float32.hi[0];
     }
   }

@@ -49,10 +49,6 @@ Interval sum(Interval a, Interval b) {
           error_of_sum(a.hi, b.hi, nearest.hi) > 0 ? above(nearest.hi) : nearest.hi};
 }
 
-Interval negative(Interval x) {
-  return {-x.hi, -x.lo};
-}
-
 Interval product(Interval a, Interval b) {
   const std::array corners{a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
   const Interval nearest{*std::min_element(corners.begin(), corners.end()),
@@ -87,7 +83,7 @@ Interval leaky(Interval x, double alpha) {
 }
 
 Interval clipped(Interval x, Interval lowest, Interval highest) {
-  return {std::min(std::max(x.lo, lowest.lo), highest.lo), std::min(std::max(x.hi, lowest.hi), highest.hi)};
+  return smaller(larger(x, lowest), highest);
 }
 
 double gelu(double x) {
@@ -166,16 +162,14 @@ std::optional<Interval> selecting(const Elementwise& step, const StepView& view,
   switch (step.function) {
     case Function::neg: return negative(x);
     case Function::abs: return magnitude(x);
-    case Function::relu: return Interval{std::max(x.lo, 0.0), std::max(x.hi, 0.0)};
+    case Function::relu: return larger(x, {0, 0});
     case Function::clip: return clipped(x, {step.alpha, step.alpha}, {step.beta, step.beta});
     case Function::max:
     case Function::min: {
       Interval result = x;
       for (std::size_t operand = 1; operand < count; ++operand) {
         const Interval other = of.ends(operand, i);
-        result = step.function == Function::max
-                     ? Interval{std::max(result.lo, other.lo), std::max(result.hi, other.hi)}
-                     : Interval{std::min(result.lo, other.lo), std::min(result.hi, other.hi)};
+        result = step.function == Function::max ? larger(result, other) : smaller(result, other);
       }
       return result;
     }

@@ -17,15 +17,6 @@ namespace qconform::reference::graph {
 
 // The evaluation of sets keeps the interval of each exact value, the roundings behind it, and bounds that grow.
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Interval {
-  double lo;
-  double hi;
-
-  [[nodiscard]] bool is_open() const { return lo == -kInfinity && hi == kInfinity; }
-};
-
 inline constexpr Interval kOpen{-kInfinity, kInfinity};
 
 /// The next double outwards: for ends that a double operation may have rounded inwards.
@@ -41,6 +32,20 @@ inline constexpr Interval kOpen{-kInfinity, kInfinity};
   return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
 }
 
+/// The interval of the larger one of two numbers, and of the smaller one.
+[[nodiscard]] inline Interval larger(Interval a, Interval b) {
+  return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+[[nodiscard]] inline Interval smaller(Interval a, Interval b) {
+  return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+}
+[[nodiscard]] inline Interval negative(Interval x) {
+  return {-x.hi, -x.lo};
+}
+[[nodiscard]] inline Interval interval_of(IntegerRange range) {
+  return {static_cast<double>(range.lo), static_cast<double>(range.hi)};
+}
+
 /// The exponent of the smallest positive number of a float type of `bits` bits of precision.
 [[nodiscard]] inline int smallest_exponent(int bits) {
   switch (bits) {
@@ -51,23 +56,19 @@ inline constexpr Interval kOpen{-kInfinity, kInfinity};
   }
 }
 
-/// One value, by element. A chain of linear nodes carries the interval of its exact value along, and counts what
-/// roundings any association of it has; ends() adds them up.
-struct Spread {
-  std::vector<double> lo;  ///< the least exact value, given the answers that the Qs before may have given
-  std::vector<double> hi;
+/// One value, by element: its bounds before the roundings of its chain, given the answers that the Qs before may have
+/// given. A chain of linear nodes carries the interval of its exact value along, and counts what roundings any
+/// association of it has; ends() adds them up.
+struct Spread : Bounds {
   /// Sums of magnitudes that roundings are relative to; empty: `lo` and `hi` have all roundings in them.
   std::vector<double> magnitude = {};
   int terms = 0;              ///< K of the chain so far; 0: no chain
   int extra = 0;              ///< further roundings of the chain
   std::optional<int> unit{};  ///< set where values are exact: each exact element is a multiple of 2^unit
   bool is_stated = false;     ///< an input or initializer, or one that was moved
-  std::vector<std::vector<std::int64_t>> members = {};
 
-  explicit Spread(std::size_t elements = 0) : lo(elements), hi(elements) {}
+  explicit Spread(std::size_t elements = 0) : Bounds{std::vector<double>(elements), std::vector<double>(elements)} {}
 
-  [[nodiscard]] std::size_t size() const { return lo.size(); }
-  [[nodiscard]] Interval at(std::size_t i) const { return {lo[i], hi[i]}; }
   void set(std::size_t i, Interval interval) {
     lo[i] = interval.lo;
     hi[i] = interval.hi;
@@ -85,7 +86,6 @@ struct Spread {
   }
   /// Counts at least that many.
   void count_roundings(int most) { extra = std::max(extra, most - 3 - terms); }
-  [[nodiscard]] bool is_determined(std::size_t i) const { return lo[i] == hi[i]; }
 
   /// Whether element i is exact, in a type of `bits` bits of precision.
   [[nodiscard]] bool is_exact(std::size_t i, int bits) const {

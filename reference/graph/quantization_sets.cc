@@ -43,12 +43,15 @@ Interval quotients(const Quantize& step, const StepView& view, Interval x, doubl
   return hull(result, {round(result.lo), round(result.hi)});
 }
 
+// Integers plus a zero point, saturated.
+Interval saturated(Interval integers, std::int32_t zero_point, IntegerRange range) {
+  const auto [least, largest] = interval_of(range);
+  return {std::clamp(integers.lo + zero_point, least, largest), std::clamp(integers.hi + zero_point, least, largest)};
+}
+
 // rne(quotient) + zero point, saturated.
 Interval integers(Interval quotient, std::int32_t zero_point, IntegerRange range) {
-  const auto clamped = [&](double end) {
-    return std::clamp(round_half_even(end) + zero_point, static_cast<double>(range.lo), static_cast<double>(range.hi));
-  };
-  return {clamped(quotient.lo), clamped(quotient.hi)};
+  return saturated({round_half_even(quotient.lo), round_half_even(quotient.hi)}, zero_point, range);
 }
 
 // Returns rounded quotient + zero point, saturated, as an integer multiplier gives it: its shifts move the quotient by
@@ -57,10 +60,7 @@ Interval fixed_point_integers(Interval quotient, double error, std::int32_t zero
   constexpr double kMultiplier = 0x1p-31 + 0x1p-50;
   const double lo = quotient.lo - std::fabs(quotient.lo) * kMultiplier - error;
   const double hi = quotient.hi + std::fabs(quotient.hi) * kMultiplier + error;
-  const auto clamped = [&](double integer) {
-    return std::clamp(integer + zero_point, static_cast<double>(range.lo), static_cast<double>(range.hi));
-  };
-  return {clamped(std::ceil(lo - 0.5)), clamped(std::floor(hi + 0.5))};
+  return saturated({std::ceil(lo - 0.5), std::floor(hi + 0.5)}, zero_point, range);
 }
 
 // The numbers of a small float format between the rounded ends.
@@ -135,9 +135,7 @@ Spread spread_of(const Quantize& step, const StepView& view) {
     const Interval ends = x.ends(i, bits);
     if (!is_valid(scale) || ends.is_open() || std::isnan(ends.lo)) {
       // NaN may become anything, but what is stored is an element of y.
-      y.set(i, is_integer(node.y_type) ? Interval{static_cast<double>(range_of(node.y_type).lo),
-                                                  static_cast<double>(range_of(node.y_type).hi)}
-                                       : kOpen);
+      y.set(i, is_integer(node.y_type) ? interval_of(range_of(node.y_type)) : kOpen);
       continue;
     }
     if (x.is_stated) {
@@ -211,14 +209,14 @@ Spread spread_of(const Requantize& step, const StepView& view) {
   if (view.program.may_be_exact) y.unit = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Requantization& parameters = step.parameters[step.parameters.size() == 1 ? 0 : i];
-    const Interval whole{static_cast<double>(parameters.y_range.lo), static_cast<double>(parameters.y_range.hi)};
+    const Interval whole = interval_of(parameters.y_range);
     if (x.at(i).is_open()) {
       y.set(i, whole);
       continue;
     }
     const auto of = [&](double sum) {
       const AdmissibleSet set = requantized(static_cast<std::int64_t>(sum), parameters, view.tier);
-      return Interval{static_cast<double>(set.smallest()), static_cast<double>(set.largest())};
+      return interval_of({set.smallest(), set.largest()});
     };
     const bool may_wrap = x.lo[i] < -0x1p31 || x.hi[i] >= 0x1p31;
     y.set(i, may_wrap && x.lo[i] < x.hi[i] ? whole : hull(of(x.lo[i]), of(x.hi[i])));
@@ -247,15 +245,13 @@ Interval dynamic_scale(Interval largest, Interval least, const StepView& view) {
 
 // rne(quotient) + zero point, saturated: rising in both.
 Interval rounded_and_saturated(Interval quotient, Interval zero_point, ElementType type) {
-  const IntegerRange range = range_of(type);
+  const Interval whole = interval_of(range_of(type));
   const auto clamped = [&](double end, double zero) {
-    if (std::isnan(end + zero)) return static_cast<double>(range.lo);
+    if (std::isnan(end + zero)) return whole.lo;
     const double integer = std::fabs(end) < 0x1p40 ? round_half_even(end) : end;
-    return std::clamp(integer + zero, static_cast<double>(range.lo), static_cast<double>(range.hi));
+    return std::clamp(integer + zero, whole.lo, whole.hi);
   };
-  if (quotient.is_open() || zero_point.is_open()) {
-    return {static_cast<double>(range.lo), static_cast<double>(range.hi)};
-  }
+  if (quotient.is_open() || zero_point.is_open()) return whole;
   return {clamped(quotient.lo, zero_point.lo), clamped(quotient.hi, zero_point.hi)};
 }
 
@@ -267,7 +263,7 @@ class TopRow {
   TopRow(const TopK& step, const StepView& view, std::size_t first) {
     for (std::int64_t j = 0; j < step.length; ++j) {
       const Interval x = view.ends(0, first + static_cast<std::size_t>(j * step.inner));
-      elements_.push_back(step.smallest ? Interval{-x.hi, -x.lo} : x);
+      elements_.push_back(step.smallest ? negative(x) : x);
     }
   }
 
@@ -310,7 +306,7 @@ void set_top(const TopK& step, const TopRow& row, std::size_t place, std::size_t
   const std::size_t to = step.sorted ? place : last;
   if (!step.indices) {
     const Interval found{row.at(to).lo, row.at(from).hi};
-    y.set(i, step.smallest ? Interval{-found.hi, -found.lo} : found);
+    y.set(i, step.smallest ? negative(found) : found);
     return;
   }
   for (std::size_t element = 0; element < row.size(); ++element) {

@@ -27,7 +27,7 @@ Bounds bounds(Spread spread, const Value& value) {
   if (!spread.magnitude.empty() && !is_one_product) {
     for (std::size_t i = 0; i < spread.size(); ++i) spread.set(i, spread.ends(i, bits));
   }
-  return {std::move(spread.lo), std::move(spread.hi), std::move(spread.members)};
+  return spread;
 }
 
 }  // namespace
@@ -35,6 +35,10 @@ Bounds bounds(Spread spread, const Value& value) {
 double rounded_to_type(ElementType type, double value) {
   if (type == ElementType::float32) return static_cast<double>(static_cast<float>(value));
   return is_wide_float(type) && type != ElementType::float64 ? rounded_to(float_format(type), value) : value;
+}
+
+Interval Bounds::rounded(std::size_t i, ElementType type) const {
+  return {rounded_to_type(type, lo[i]), rounded_to_type(type, hi[i])};
 }
 
 int precision_of(ElementType type) {

@@ -36,18 +36,35 @@ namespace qconform::reference::graph {
 inline constexpr std::array kGraphTiers{Tier::exact,           Tier::float32_sums, Tier::as_written,
                                         Tier::any_association, Tier::fused_int8,   Tier::fused_fixed_point};
 
-/// The right values of one value of the graph, by element.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Holds the real numbers from lo to hi, both included, by ends in double that are rounded outwards where they are no
+/// doubles. ValueInterval of reference/numerics/admissible.cc has exact ends, and oracle::Ball as many bits as it
+/// needs.
+struct Interval {
+  double lo;
+  double hi;
+
+  /// Both ends are infinite: any value is right, NaN too.
+  [[nodiscard]] bool is_open() const { return lo == -kInfinity && hi == kInfinity; }
+  [[nodiscard]] bool contains(Interval other) const { return lo <= other.lo && other.hi <= hi; }
+};
+
+/// The right values of one value of the graph, by element. RightValues (reference/numerics/right_values.h) has those of
+/// one element of an output, as patterns of its type.
 struct Bounds {
-  /// Between lo[i] and hi[i], rounded to the value's type. Both infinite: any value is right, NaN too.
+  /// Between lo[i] and hi[i], rounded to the value's type.
   std::vector<double> lo;
   std::vector<double> hi;
   /// Holds the right indices of an ArgMax or a TopK, by element, ascending; `lo` and `hi` are the first and the last.
   /// Empty for other values.
   std::vector<std::vector<std::int64_t>> members = {};
 
-  [[nodiscard]] bool is_open(std::size_t i) const {
-    return lo[i] == -std::numeric_limits<double>::infinity() && hi[i] == std::numeric_limits<double>::infinity();
-  }
+  [[nodiscard]] std::size_t size() const { return lo.size(); }
+  [[nodiscard]] Interval at(std::size_t i) const { return {lo[i], hi[i]}; }
+  [[nodiscard]] bool is_open(std::size_t i) const { return lo[i] == -kInfinity && hi[i] == kInfinity; }
+  /// Element i with its ends rounded to the value's type.
+  [[nodiscard]] Interval rounded(std::size_t i, ElementType type) const;
 };
 
 /// Exact numbers of values that a backend answered: a number computed from these values is right where it follows from

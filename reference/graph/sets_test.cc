@@ -92,13 +92,8 @@ Program program_of(const ProductUnit& unit, bool may_be_exact) {
   return program;
 }
 
-struct CodeEnds {
-  int lo;
-  int hi;
-};
-CodeEnds ends_of(const Program& program, Tier tier) {
-  const Bounds bounds = bounds_of(program, tier).back();
-  return {static_cast<int>(bounds.lo[0]), static_cast<int>(bounds.hi[0])};
+Interval ends_of(const Program& program, Tier tier) {
+  return bounds_of(program, tier).back().at(0);
 }
 
 // Right ways to compute a unit: none may leave the set.
@@ -215,9 +210,9 @@ TEST(GraphSets, HoldEveryRightRewriting) {
   for (int n = 0; n < units; ++n) {
     const ProductUnit unit = draw(random, false);
     const Program program = program_of(unit, false);
-    const CodeEnds any = ends_of(program, Tier::any_association);
-    const CodeEnds as_written = ends_of(program, Tier::as_written);
-    const CodeEnds exact = ends_of(program, Tier::exact);
+    const Interval any = ends_of(program, Tier::any_association);
+    const Interval as_written = ends_of(program, Tier::as_written);
+    const Interval exact = ends_of(program, Tier::exact);
     EXPECT_LE(any.lo, as_written.lo);
     EXPECT_GE(any.hi, as_written.hi);
     EXPECT_LE(as_written.lo, exact.lo);
@@ -239,7 +234,7 @@ TEST(GraphSets, LeaveOutWrongOnes) {
   int outside = 0;
   for (int n = 0; n < 20000; ++n) {
     const ProductUnit unit = draw(random, false);
-    const CodeEnds any = ends_of(program_of(unit, false), Tier::any_association);
+    const Interval any = ends_of(program_of(unit, false), Tier::any_association);
     // A bias that is rounded to the scale of y first.
     const float biased = summed<float>(unit, false, false) - unit.b() + std::nearbyint(unit.b() / unit.sy) * unit.sy;
     const int y = unit.quantized(biased / unit.sy);
@@ -253,7 +248,7 @@ TEST(GraphSets, HaveOneValueWhereNothingRounds) {
   int ties = 0;
   for (int n = 0; n < testing::scaled(60000); ++n) {
     const ProductUnit unit = draw(random, true);
-    const CodeEnds any = ends_of(program_of(unit, true), Tier::any_association);
+    const Interval any = ends_of(program_of(unit, true), Tier::any_association);
     EXPECT_EQ(any.lo, any.hi);
     const auto exact = static_cast<double>(unit.exact());
     ties += std::fabs(exact - std::floor(exact) - 0.5) == 0 && std::fabs(exact) < 200 ? 1 : 0;
@@ -290,8 +285,7 @@ Interval of_dequantized(Dequantize what, double x, Tier tier) {
   program.steps = {{std::move(what), {0}, 1}};
   program.outputs = {1};
   program.may_be_exact = true;
-  const Bounds y = bounds_of(program, tier)[1];
-  return {y.lo[0], y.hi[0]};
+  return bounds_of(program, tier)[1].at(0);
 }
 
 TEST(GraphSets, HoldADifferenceOfInt32ThatWrapsAndOneThatWidens) {
@@ -323,8 +317,7 @@ Interval of_two(decltype(Step::what) operation, ElementType type, double a, doub
   program.steps = {{std::move(operation), {0, 1}, 2}};
   program.outputs = {2};
   program.may_be_exact = true;
-  const Bounds y = bounds_of(program, tier)[2];
-  return {y.lo[0], y.hi[0]};
+  return bounds_of(program, tier)[2].at(0);
 }
 
 TEST(GraphSets, HoldProductsBelowTheSmallestNormalFloat16) {
@@ -362,7 +355,7 @@ TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
   program.steps = {{dequantize(ElementType::int16, 1, 1, 0), {0}, 1}, {quantize, {1}, 2}};
   program.outputs = {2};
   program.may_be_exact = true;
-  const CodeEnds y = ends_of(program, Tier::any_association);
+  const Interval y = ends_of(program, Tier::any_association);
   EXPECT_EQ(y.lo, 256) << "257 has nine bits";
   EXPECT_EQ(y.hi, 257);
 }

@@ -6,7 +6,7 @@
 namespace qconform::reference::graph {
 namespace {
 
-// An operand by middle, radius and magnitude.
+// An operand by middle, radius and magnitude: a product of many terms needs fewer operations by these than by ends.
 struct OperandFactors {
   std::vector<double> middle;
   std::vector<double> radius;  // empty: 0 everywhere
@@ -201,8 +201,7 @@ Spread spread_of(const Extreme& step, const StepView& view) {
       taps.for_each(static_cast<std::int64_t>(i), [&](std::int64_t at, std::int64_t) {
         const Interval x = view.ends(0, static_cast<std::size_t>(at));
         is_open = is_open || x.is_open();
-        found = step.smallest ? Interval{std::min(found.lo, x.lo), std::min(found.hi, x.hi)}
-                              : Interval{std::max(found.lo, x.lo), std::max(found.hi, x.hi)};
+        found = step.smallest ? smaller(found, x) : larger(found, x);
       });
       y.set(i, is_open ? kOpen : found);
     }
@@ -302,7 +301,7 @@ Spread spread_of(const ArgMax& step, const StepView& view) {
     const SoftmaxRow row{i / inner * length * inner + i % inner, inner};
     const auto best = [&](std::int64_t j) {
       const Interval x = view.ends(0, row.at(j));
-      return step.smallest ? Interval{-x.hi, -x.lo} : x;
+      return step.smallest ? negative(x) : x;
     };
     for (std::int64_t j = 0; j < step.length; ++j) {
       bool is_possible = true;

@@ -25,14 +25,9 @@ inline void check_sets(const reference::graph::Program& program, SetCheck& check
   for (const reference::Tier tier : reference::graph::kGraphTiers) {
     const auto bounds = reference::graph::bounds_of(program, tier);
     for (std::size_t value = 0; value < stricter.size(); ++value) {
-      const auto rounded = [&](double end) {
-        return reference::graph::rounded_to_type(program.values[value].type, end);
-      };
-      for (std::size_t i = 0; i < bounds[value].lo.size(); ++i) {
-        if (rounded(bounds[value].lo[i]) <= rounded(stricter[value].lo[i]) &&
-            rounded(stricter[value].hi[i]) <= rounded(bounds[value].hi[i])) {
-          continue;
-        }
+      const ElementType type = program.values[value].type;
+      for (std::size_t i = 0; i < bounds[value].size(); ++i) {
+        if (bounds[value].rounded(i, type).contains(stricter[value].rounded(i, type))) continue;
         ++check.narrower;
         if (!check.first_outside.empty()) continue;
         check.first_outside = "value " + std::to_string(value) + "[" + std::to_string(i) + "], tier " +
@@ -46,8 +41,7 @@ inline void check_sets(const reference::graph::Program& program, SetCheck& check
         const bool is_counted = tier == reference::Tier::exact;
         check.elements += is_counted ? 1 : 0;
         check.undecided += is_counted && !values[i] ? 1 : 0;
-        const double lo = bounds[step.result].lo[i];
-        const double hi = bounds[step.result].hi[i];
+        const auto [lo, hi] = bounds[step.result].at(i);
         if (!values[i] || values[i]->meets(lo, hi)) continue;
         if (check.outside++ > 0) continue;
         check.first_outside = "value " + std::to_string(step.result) + "[" + std::to_string(i) + "], tier " +

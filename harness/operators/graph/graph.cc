@@ -228,17 +228,15 @@ class LoweredOutput : public Lowered {
   }
 
   // The output's own numbers: of a float type, the roundings of real ends.
-  [[nodiscard]] std::pair<double, double> ends(const graph::Bounds& right, std::size_t i) const {
-    const auto type = program().values[value()].type;
-    return {graph::rounded_to_type(type, right.lo[i]), graph::rounded_to_type(type, right.hi[i])};
+  [[nodiscard]] graph::Interval ends(const graph::Bounds& right, std::size_t i) const {
+    return right.rounded(i, program().values[value()].type);
   }
   [[nodiscard]] bool holds(const graph::Bounds& right, std::size_t i, double got) const {
     if (right.is_open(i)) return true;
     if (!right.members.empty()) {
       return std::find(right.members[i].begin(), right.members[i].end(), got) != right.members[i].end();
     }
-    const auto [lo, hi] = ends(right, i);
-    return got >= lo && got <= hi;
+    return ends(right, i).contains({got, got});
   }
   std::shared_ptr<const Evaluated> graph_;
   std::size_t number_;
