@@ -326,20 +326,14 @@ class ModelLearner {
   [[nodiscard]] std::size_t most_generated() const { return candidates_.size() > 1 ? kMostGenerated : kMostForOne; }
 
   void separate() {
-    std::vector<const Observation*> failures(ordered_.begin(),
-                                             ordered_.begin() + static_cast<std::ptrdiff_t>(failing_));
-    const std::vector<CornerCase> common = common_corner_cases(op_, failures);
-    std::vector<CornerCase> all;
-    for (const CornerCaseInfo& info : corner_cases()) {
-      if (concerns(info, op_.name)) all.push_back(info.corner_case);
-    }
+    const std::vector<CornerCase> common = common_corner_cases(op_, std::span(ordered_).first(failing_));
     agreed_ = 0;
     // The cases that gave rows come first: in some of them the candidates see something that tells them apart.
     const std::size_t first = unobserved_.size();
     for (std::size_t i = 0; i < first + most_generated() && !candidates_.empty() && is_work_left(); ++i) {
       const bool is_enough = agreed_ >= kEnoughAgreed;
       if (candidates_.size() == 1 && is_enough && i >= first + kFewestGenerated) return;
-      probes_.target(i % 2 == 0 ? common : all);
+      probes_.target(i % 2 == 0 ? common : probes_.concerned());
       Case next = i < first ? unobserved_[i] : probes_.next();
       const AnswerDifferences answers = answers_to(next);
       // Once enough agree, mostly those that aim for something else than the failures have in common.

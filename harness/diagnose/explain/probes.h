@@ -27,6 +27,8 @@ class Probes {
   /// small (harness/model/mutate) has no mutants, and is left aside. Keeps the latest few.
   void add_neighbourhood(const Case& test_case);
 
+  /// Returns the corner cases that concern the operator.
+  [[nodiscard]] const std::vector<CornerCase>& concerned() const { return concerned_; }
   /// From now on most cases that aim for a corner case aim for one of these, which concern the operator, and
   /// more cases do.
   void target(std::vector<CornerCase> corner_cases) { targets_ = std::move(corner_cases); }
@@ -41,7 +43,7 @@ class Probes {
 
   const Operator& op_;
   const Family& family_;
-  std::vector<CornerCase> concerned_;  // corner cases that concern the operator
+  std::vector<CornerCase> concerned_;
   std::uint64_t seed_;
   std::uint64_t drawn_ = 0;
   std::vector<CornerCase> targets_;
