@@ -203,8 +203,8 @@ class CampaignDiagnosis final : public Diagnoser {
   /// Once they are settled.
   [[nodiscard]] std::string implied(std::size_t backend, const std::string& op_type,
                                     const std::vector<std::string>& reproducing) const;
-  /// Learns from the smallest case of a finding, if shrinking found a smaller one: no condition stays that it contradicts, and a
-  /// failing part is named after it.
+  /// Learns from the smallest case of a finding, if shrinking found a smaller one: no condition stays that it
+  /// contradicts, and a failing part is named after it.
   void refine(Finding& finding, std::size_t backend);
   /// Replaces what was learnt of the failures with that signature, if there are any, and of the cases that pass.
   void learn(std::size_t backend, const std::string& op_type, const std::string& signature, Learnt learnt);
