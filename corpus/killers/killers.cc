@@ -66,7 +66,7 @@ class Candidates {
   [[nodiscard]] std::vector<Case> choose() const {
     std::vector<CoverSet> sets;
     CoverWants wants;
-    for (const Candidate& candidate : candidates_) {
+    for (const KillingCase& candidate : candidates_) {
       sets.push_back({candidate.targets, static_cast<std::size_t>(input_bytes(candidate.test_case))});
       for (const std::uint32_t target : candidate.targets) wants[target] = 1;
     }
@@ -83,7 +83,7 @@ class Candidates {
   }
 
  private:
-  struct Candidate {
+  struct KillingCase {
     Case test_case;
     std::vector<std::uint32_t> targets;  // numbers
   };
@@ -107,7 +107,7 @@ class Candidates {
   }
 
   // A vector of the corpus says what it is for.
-  [[nodiscard]] Case labelled(const Candidate& candidate, std::size_t number) const {
+  [[nodiscard]] Case labelled(const KillingCase& candidate, std::size_t number) const {
     Case test_case = candidate.test_case;
     std::set<std::string> rules;
     std::vector<std::string> names;
@@ -134,7 +134,7 @@ class Candidates {
 
   MutantTable table_{Policy{}, kForLargeCases};
   std::map<Target, std::pair<std::uint32_t, std::size_t>> found_;  // its number, and how many candidates it has
-  std::vector<Candidate> candidates_;
+  std::vector<KillingCase> candidates_;
 };
 
 }  // namespace

@@ -193,7 +193,7 @@ class FailureRecorder {
 
  private:
   // A case whose failure waits to be explained, or one that passed and is evidence beside it.
-  struct Waiting {
+  struct WaitingCase {
     std::size_t backend = 0;
     Case test_case;
     Outcome outcome;  // of a failure
@@ -228,7 +228,7 @@ class FailureRecorder {
     (void)wait({backend, test_case, {}, verdict, nullptr, {}});
   }
 
-  std::string wait(Waiting waiting) {
+  std::string wait(WaitingCase waiting) {
     std::string id = waiting.id = "W" + std::to_string(++waited_);
     waiting_bytes_ += input_bytes(waiting.test_case);
     waiting_.push_back(std::move(waiting));
@@ -237,7 +237,7 @@ class FailureRecorder {
   }
 
   void record_waiting() {
-    for (const Waiting& one : std::exchange(waiting_, {})) {
+    for (const WaitingCase& one : std::exchange(waiting_, {})) {
       Expected expected = expect(one.test_case, options_.policy);
       assess(one.test_case, expected);
       if (is_failure(one.verdict.kind)) {
@@ -288,7 +288,7 @@ class FailureRecorder {
   Report& report_;
   Findings findings_;
   std::uint64_t failures_ = 0;
-  std::vector<Waiting> waiting_;  // in the order of the cases
+  std::vector<WaitingCase> waiting_;  // in the order of the cases
   std::size_t waiting_bytes_ = 0;
   std::uint64_t waited_ = 0;
   std::map<std::pair<std::size_t, std::string>, std::size_t> passing_;  // by backend and operator with a failure

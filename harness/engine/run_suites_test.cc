@@ -201,7 +201,7 @@ TEST(SuiteRunner, UnsupportedCasesAreNotPasses) {
   EXPECT_FALSE(report.conforms());
 }
 
-// What a run asks of its diagnoser, and when, beside what it tells its caller.
+// Notes when a run asks it, between what the run tells its caller.
 class NotedDiagnosis final : public Diagnoser {
  public:
   explicit NotedDiagnosis(std::vector<std::string>& events) : events_(events) {}

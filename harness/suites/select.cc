@@ -91,7 +91,7 @@ Result<Suites> open_suites(std::initializer_list<std::string_view> names, const 
 // The random graphs of a run that is to end soon.
 constexpr std::uint64_t kConformanceGraphs = 1000;
 
-// What random data shows comes before what an order goes through.
+// Random data comes before what goes through all classes in order: it shows most defects sooner.
 Result<Suites> open_conformance(std::uint64_t seed) {
   QCONFORM_ASSIGN(auto sources, open_suites({"killers", "corpus", "directed"}, {.seed = seed, .cases = {}}));
   QCONFORM_ASSIGN(auto graphs, open_suites({"graphs"}, {.seed = seed, .cases = kConformanceGraphs}));
