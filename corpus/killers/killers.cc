@@ -142,7 +142,7 @@ class Candidates {
 std::string types_of(const Case& test_case) {
   const Operator& op = *operator_of(test_case);
   if (op.judges_graphs) return {};
-  std::vector<std::string_view> types;
+  std::vector<std::string> types;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     if (op.inputs[i].role != InputRole::parameter && test_case.inputs[i])
       types.push_back(name_of(test_case.inputs[i]->type));
