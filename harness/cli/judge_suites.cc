@@ -107,12 +107,13 @@ class FirstFailures {
 };
 
 constexpr std::string_view kWithin = "within";
+constexpr std::string_view kKillers = "killers";
 constexpr std::uint64_t kFewestModelMebibytes = 64;
 constexpr std::uint64_t kMostModelMebibytes = std::uint64_t{1} << 24;
 
 struct Suites {
   // Judged against the reference, in this order.
-  std::unique_ptr<Suite> first;  ///< runs before it is learnt what backends take; null where no suite is named
+  std::unique_ptr<Suite> first;             ///< the killers, which run before it is learnt what backends take; or null
   std::vector<std::unique_ptr<Suite>> own;  ///< made for what a backend takes
   std::vector<std::unique_ptr<Suite>> named;
   /// Judged by relations between a backend's own answers.
@@ -125,8 +126,8 @@ struct Suites {
     return all;
   }
   [[nodiscard]] bool holds_model() const {
-    const auto is_model = [](const auto& suite) { return suite->node_coverage().has_value(); };
-    return (first != nullptr && is_model(first)) || std::any_of(named.begin(), named.end(), is_model);
+    return std::any_of(named.begin(), named.end(),
+                       [](const auto& suite) { return suite->node_coverage().has_value(); });
   }
 };
 
@@ -143,7 +144,7 @@ Result<Suites> open_suites(const SuitesOptions& options, NewerOpsets& newer) {
     auto& sources = relations_base(name) ? suites.related : suites.named;
     for (auto& source : opened) sources.push_back(counted(std::move(source), newer));
   }
-  if (suites.named.empty()) return suites;
+  if (suites.named.empty() || suites.named.front()->name() != kKillers) return suites;
   suites.first = std::move(suites.named.front());
   suites.named.erase(suites.named.begin());
   return suites;
@@ -356,7 +357,7 @@ struct Gathered {
   diagnose::CampaignDiagnosis diagnosis;
 };
 
-// A run of suites whose first one is judged before it is learnt what backends take: a wrong kernel is told at once.
+// A run of suites that begins with the killers, before it is learnt what backends take: a wrong kernel is told at once.
 class Judging {
  public:
   Judging(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
