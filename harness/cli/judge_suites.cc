@@ -113,16 +113,18 @@ constexpr std::uint64_t kMostModelMebibytes = std::uint64_t{1} << 24;
 
 struct Suites {
   // Judged against the reference, in this order.
-  std::unique_ptr<Suite> first;             ///< the killers, which run before it is learnt what backends take; or null
-  std::vector<std::unique_ptr<Suite>> own;  ///< made for what a backend takes
+  std::unique_ptr<Suite> first;  ///< the killers, which run before it is learnt what backends take; or null
   std::vector<std::unique_ptr<Suite>> named;
+  /// Made for what a backend takes. They come last: failures are explained in the order of the cases, and the plain
+  /// ones of the corpus are explained best.
+  std::vector<std::unique_ptr<Suite>> own;
   /// Judged by relations between a backend's own answers.
   std::vector<std::unique_ptr<Suite>> related;
 
   [[nodiscard]] std::vector<std::unique_ptr<Suite>> take_judged() {
     std::vector<std::unique_ptr<Suite>> all;
     if (first != nullptr) all.push_back(std::move(first));
-    for (auto* part : {&own, &named}) std::move(part->begin(), part->end(), std::back_inserter(all));
+    for (auto* part : {&named, &own}) std::move(part->begin(), part->end(), std::back_inserter(all));
     return all;
   }
   [[nodiscard]] bool holds_model() const {
@@ -222,7 +224,7 @@ Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::un
     const std::string name = options.within.only.empty() ? backends[i]->info().name : options.within.only;
     add_own_suites(options, contracts, name, suites);
   }
-  if (options.thorough) add_thorough_suites(options, backends, learnt, suites.named);
+  if (options.thorough) add_thorough_suites(options, backends, learnt, suites.own);
   return {};
 }
 
