@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -18,7 +16,6 @@
 namespace qconform::killers {
 namespace {
 
-using diagnose::Mutant;
 using diagnose::MutantTable;
 
 // Candidates for each target: among so many the greedy choice finds cases that kill many mutants.
@@ -29,10 +26,6 @@ constexpr std::uint64_t kLarge = std::uint64_t{1} << 14;
 constexpr std::uint64_t kLargeVector = std::uint64_t{1} << 18;  // of the corpus, in which such sums are of equal values
 // Expense of running mutants on large cases: minutes, once.
 constexpr std::uint64_t kForLargeCases = 20'000'000'000;
-
-bool is_owed(const Mutant& mutant) {
-  return !mutant.defect->admitted.contains(mutant.op->name);
-}
 
 // Whether a right output is one that many wrong kernels give too.
 bool proves_nothing(const Case& test_case) {
@@ -95,10 +88,11 @@ class Candidates {
     for (const auto& [target, found] : found_) {
       if (target.types == types && found.second >= kCandidates) settled.insert(target.mutant);
     }
-    std::vector<std::uint32_t> targets;
+    // Few cases are of use. Those are to count for all that they kill, what has candidates enough included.
     if (table_.killed_by(test_case, settled).empty()) return;
+    std::vector<std::uint32_t> targets;
     for (const std::uint32_t mutant : table_.killed_by(test_case, {})) {
-      if (!is_owed(table_.mutants()[mutant])) continue;
+      if (table_.mutants()[mutant].is_admitted()) continue;
       auto& [number, count] = found_.try_emplace({mutant, types}, found_.size(), 0).first->second;
       ++count;
       targets.push_back(number);
@@ -150,30 +144,27 @@ std::string types_of(const Case& test_case) {
   return fmt::format("{}", fmt::join(types, " "));
 }
 
-Result<std::vector<Case>> solve(std::uint64_t seed) {
+Result<std::vector<Case>> solve() {
+  constexpr std::uint64_t kSeed = 1;
   Candidates candidates;
   for (const auto& [least, most] : {std::pair{std::uint64_t{0}, kSmall}, std::pair{kSmall + 1, kLarge}}) {
     for (const std::string_view suite : {"directed", "sweep", "sizes", "qdq"}) {
-      QCONFORM_TRY(candidates.draw(suite, {.seed = seed, .cases = {}}, least, most));
+      QCONFORM_TRY(candidates.draw(suite, {.seed = kSeed, .cases = {}}, least, most));
     }
-    QCONFORM_TRY(candidates.draw("graphs", {.seed = seed, .cases = 4000}, least, most));
-    QCONFORM_TRY(candidates.draw("fuzz", {.seed = seed, .cases = 20'000}, least, most));
+    QCONFORM_TRY(candidates.draw("graphs", {.seed = kSeed, .cases = 4000}, least, most));
+    QCONFORM_TRY(candidates.draw("fuzz", {.seed = kSeed, .cases = 20'000}, least, most));
   }
-  QCONFORM_TRY(candidates.draw("corpus", {.seed = seed, .cases = {}}, 0, kLargeVector));
+  QCONFORM_TRY(candidates.draw("corpus", {.seed = kSeed, .cases = {}}, 0, kLargeVector));
   return candidates.choose();
 }
 
-std::vector<std::string> survivors(const std::vector<Case>& cases) {
-  MutantTable table(Policy{}, kForLargeCases);
-  std::set<std::uint32_t> killed;
-  for (const Case& test_case : cases) {
-    const auto kills = table.killed_by(test_case, killed);
-    killed.insert(kills.begin(), kills.end());
-  }
+Result<std::vector<std::string>> survivors(const std::filesystem::path& file) {
+  QCONFORM_ASSIGN(auto sources, open_suite(file.string(), {}));
+  const diagnose::AuditOptions options{.policy = {}, .until_killed = true};
+  QCONFORM_ASSIGN(const auto audited, diagnose::audit("killers", sources, options));
   std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < table.mutants().size(); ++i) {
-    const Mutant& mutant = table.mutants()[i];
-    if (is_owed(mutant) && !killed.contains(i))
+  for (const diagnose::Mutant& mutant : audited.mutants) {
+    if (!mutant.is_admitted() && !mutant.first)
       names.push_back(fmt::format("{} in {}", mutant.defect->id, mutant.op->name));
   }
   return names;

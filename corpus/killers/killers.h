@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,12 @@ struct Target {
 /// The types that targets of the case's operator tell apart.
 [[nodiscard]] std::string types_of(const Case& test_case);
 
-/// Draws cases from the suites of a run, and from those of a campaign, under a seed, and chooses few small ones that
-/// kill each mutant on all types of data on which a case kills it. The same seed gives the same cases.
-[[nodiscard]] Result<std::vector<Case>> solve(std::uint64_t seed);
+/// Draws cases from the suites of a run, and from those of a campaign, and chooses few small ones that kill each mutant
+/// on all types of data on which a case kills it. The same program gives the same cases.
+[[nodiscard]] Result<std::vector<Case>> solve();
 
-/// Returns the mutants that no profile admits and that none of the cases kills, as "half-away in QLinearConv".
-[[nodiscard]] std::vector<std::string> survivors(const std::vector<Case>& cases);
+/// Returns the mutants that the default profile does not admit and that no case of the file kills, as "half-away in
+/// QLinearConv". Errors: of the file.
+[[nodiscard]] Result<std::vector<std::string>> survivors(const std::filesystem::path& file);
 
 }  // namespace qconform::killers

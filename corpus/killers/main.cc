@@ -1,30 +1,33 @@
-// qconform_killers FILE [SEED]: solves for the killers, and writes them as a file of cases.
+// qconform_killers FILE: solves for the killers, and writes them as a file of cases.
 #include <fmt/format.h>
-
-#include <string>
-#include <vector>
 
 #include "corpus/killers/killers.h"
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
 #include "harness/forms/json/case_json.h"
 
+namespace qconform::killers {
+namespace {
+
+Result<void> write_to(const char* file) {
+  QCONFORM_ASSIGN(const auto cases, solve());
+  QCONFORM_TRY(save_cases(file, cases));
+  QCONFORM_ASSIGN(const auto alive, survivors(file));
+  for (const std::string& name : alive) fmt::print("survives: {}\n", name);
+  fmt::print("{} cases\n", cases.size());
+  return {};
+}
+
+}  // namespace
+}  // namespace qconform::killers
+
 int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: qconform_killers FILE\n");
+    return 2;
+  }
   qconform::backend::offer_libraries(qconform::libraries::libraries());
-  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  if (arguments.empty() || arguments.size() > 2) {
-    fmt::print(stderr, "usage: qconform_killers FILE [SEED]\n");
-    return 2;
-  }
-  const auto cases = qconform::killers::solve(arguments.size() == 2 ? std::stoull(arguments[1]) : 1);
-  if (!cases) {
-    fmt::print(stderr, "qconform_killers: {}\n", cases.error().text());
-    return 2;
-  }
-  if (const auto saved = qconform::save_cases(arguments[0], *cases); !saved) {
-    fmt::print(stderr, "qconform_killers: {}\n", saved.error().text());
-    return 2;
-  }
-  for (const std::string& name : qconform::killers::survivors(*cases)) fmt::print("survives: {}\n", name);
-  fmt::print("{} cases\n", cases->size());
+  const auto written = qconform::killers::write_to(argv[1]);
+  if (!written) fmt::print(stderr, "qconform_killers: {}\n", written.error().text());
+  return written ? 0 : 2;
 }

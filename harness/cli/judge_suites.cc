@@ -522,7 +522,7 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
   add_suite_choice(command, options);
   command
       .add_option("--fail-fast", options.fail_fast,
-                  "End at this many failing cases of all backends together; waived ones do not count")
+                  "End at this many failing cases of all backends together, and explain none; waived ones do not count")
       ->check(at_least(1));
   add_policy_options(command, options.policy);
   add_defects_option(command, options.defects);

@@ -66,7 +66,7 @@ struct SuiteRunOptions {
   void say_why_stopped(std::uint64_t failures, Report& report) const;
 };
 
-/// Bytes of the inputs of failures that wait to be explained.
+/// Bytes of the cases and outputs that wait to be explained.
 inline constexpr std::size_t kWaitingBytes = std::size_t{256} << 20;
 
 /// A run of suites one after the other, so that the next one can be made of what was learnt meanwhile. Fills suites,

@@ -136,7 +136,7 @@ std::vector<Mutant> all_mutants() {
 Fate Mutant::fate() const {
   if (killed > 0) return Fate::killed;
   if (differed == 0) return Fate::not_triggered;
-  return defect->admitted.contains(op->name) ? Fate::admitted : Fate::undetected;
+  return is_admitted() ? Fate::admitted : Fate::undetected;
 }
 
 std::uint64_t Audit::count(Fate fate) const {
@@ -150,7 +150,7 @@ bool Audit::concerns(const Mutant& mutant) const {
 }
 
 bool Audit::could_kill(const Mutant& mutant) const {
-  return concerns(mutant) && !mutant.defect->admitted.contains(mutant.op->name);
+  return concerns(mutant) && !mutant.is_admitted();
 }
 
 std::uint64_t Audit::killable() const {
@@ -400,7 +400,7 @@ Result<DetectionPower> PowerMeter::power(const Contracts& contracts, std::uint64
   std::set<std::uint32_t> owed = killed_;
   for (std::uint32_t i = 0; i < table.mutants().size(); ++i) {
     const Mutant& mutant = table.mutants()[i];
-    if (asked_.contains(mutant.op) && !mutant.defect->admitted.contains(mutant.op->name)) owed.insert(i);
+    if (asked_.contains(mutant.op) && !mutant.is_admitted()) owed.insert(i);
   }
   std::set<std::uint32_t> apply = killed_;
   QCONFORM_ASSIGN(auto suites, further_suites(contracts, seed));

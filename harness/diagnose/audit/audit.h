@@ -62,6 +62,8 @@ struct Mutant {
   std::optional<Detection> first;
 
   [[nodiscard]] Fate fate() const;
+  /// Whether the default profile admits its answers.
+  [[nodiscard]] bool is_admitted() const { return defect->admitted.contains(op->name); }
 };
 
 /// Returns the corner cases that let the defect show and that concern the operator.
