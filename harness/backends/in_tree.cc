@@ -72,38 +72,46 @@ std::string no_kernel(const char* kernels, const Case& test_case, const Lowered&
 class InTree final : public Backend {
  public:
   InTree(const reference::KernelSet& kernels, RoundingProfile profile, std::string name)
-      : kernels_(kernels), profile_(profile), info_{std::move(name), kVersion, "in-tree", true} {}
+      : kernels_(kernels), profile_(profile), info_{std::move(name), kVersion, "in-tree", true} {
+    info_.takes_graphs = false;
+  }
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    return prepare_on(test_case, [&] { return std::span<const std::byte>(test_case.input(0)->bytes); });
+    return prepare_classified(test_case, classify(test_case));
+  }
+  [[nodiscard]] Preparation prepare_classified(const Case& test_case, const Classification& classification) override {
+    return prepare_on(test_case, classification, [&] { return std::span<const std::byte>(test_case.input(0)->bytes); });
   }
   // Weights are packed from the case's tensor.
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
-    return prepare_on(test_case, [&] { return inputs.bytes(0); });
+    return prepare_on(test_case, classify(test_case), [&] { return inputs.bytes(0); });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& wanted) override {
-    return prepare_as<RepeatedPreparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<RepeatedRun> {
-      RunSetting setting = wanted;
-      auto node = setting.layout == Layout::channels_last ? prepare_channels_last(test_case, lowered) : nullptr;
-      if (!node) {
-        setting.layout = Layout::channels_first;
-        node = lowered.prepare(kernels_, profile_);
-      }
-      return node ? std::make_unique<RepeatedInTree>(test_case, lowered, std::move(node), setting) : nullptr;
-    });
+    const Classification classification = classify(test_case);
+    return prepare_as<RepeatedPreparation>(
+        test_case, classification, [&](const Lowered& lowered) -> std::unique_ptr<RepeatedRun> {
+          RunSetting setting = wanted;
+          auto node = setting.layout == Layout::channels_last ? prepare_channels_last(test_case, lowered) : nullptr;
+          if (!node) {
+            setting.layout = Layout::channels_first;
+            node = lowered.prepare(kernels_, profile_);
+          }
+          return node ? std::make_unique<RepeatedInTree>(test_case, lowered, std::move(node), setting) : nullptr;
+        });
   }
 
  private:
   // x() is asked of cases that have one.
   template <typename X>
-  Preparation prepare_on(const Case& test_case, X x) {
-    return prepare_as<Preparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<PreparedCase> {
-      auto node = lowered.prepare(kernels_, profile_);
-      return node ? std::make_unique<PreparedInTree>(x(), lowered, std::move(node)) : nullptr;
-    });
+  Preparation prepare_on(const Case& test_case, const Classification& classification, X x) {
+    return prepare_as<Preparation>(
+        test_case, classification, [&](const Lowered& lowered) -> std::unique_ptr<PreparedCase> {
+          auto node = lowered.prepare(kernels_, profile_);
+          return node ? std::make_unique<PreparedInTree>(x(), lowered, std::move(node)) : nullptr;
+        });
   }
 
   // Null where there is no such kernel.
@@ -116,8 +124,7 @@ class InTree final : public Backend {
 
   // make(lowered) is null where the set has no kernel.
   template <typename Either, typename Make>
-  Either prepare_as(const Case& test_case, Make make) {
-    const Classification classification = classify(test_case);
+  Either prepare_as(const Case& test_case, const Classification& classification, Make make) {
     if (!classification.lowered || classification.value_is_open) {
       return outcome::Rejected{classification.deciding_remark()->text()};
     }

@@ -29,6 +29,9 @@ class Forwarding : public Backend {
     return inner_->rewritten(test_case);
   }
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return inner_->prepare(test_case); }
+  [[nodiscard]] Preparation prepare_classified(const Case& test_case, const Classification& classification) override {
+    return inner_->prepare_classified(test_case, classification);
+  }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     return inner_->prepare_at(test_case, inputs);
   }

@@ -8,6 +8,7 @@
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/engine/run_suites.h"
+#include "harness/suites/drawn.h"
 #include "harness/suites/fuzz_within.h"
 #include "harness/suites/select.h"
 
@@ -108,7 +109,8 @@ CampaignAggregate aggregate_of(Report& report, std::uint64_t block, const BlockD
 
 CaseAt cases_of(const Identity& identity) {
   const std::uint64_t seed = identity.seed;
-  const DrawnSuite::Draw draw = draw_of_suite(identity.suite.empty() ? "fuzz" : identity.suite);
+  DrawnSuite::Draw draw = draw_of_suite(identity.suite.empty() ? "fuzz" : identity.suite);
+  if (identity.without_graphs && draw == fuzz_case) draw = fuzz_case_without_graphs;
   if (identity.contracts.empty()) return [seed, draw](std::uint64_t index) { return draw(seed, index); };
   std::vector<std::vector<sweep::SweepContract>> contracts;
   for (const KnownContracts& known : identity.contracts) contracts.push_back(plain(known.models));

@@ -204,14 +204,38 @@ class Driver {
 
   void hand_out() {
     while (const auto job = jobs_->next_idle()) {
-      std::uint64_t cases = kBlockCases;
-      for (; next_block_ < range_.end; ++next_block_) {
-        if (options_.cases) cases = std::min(kBlockCases, *options_.cases - next_block_ * kBlockCases);
-        if (!store_.blocks().holds({next_block_, 1, cases})) break;
-      }
-      if (next_block_ >= range_.end) return;
-      jobs_->submit(*job, next_block_++, cases);
+      const auto blocks = next_blocks();
+      if (!blocks) return;
+      jobs_->submit(*job, *blocks);
     }
+  }
+
+  // The next blocks that are not done, as many as are handed out at once; nothing where there are no more.
+  std::optional<Span> next_blocks() {
+    while (next_block_ < range_.end && is_done(next_block_)) ++next_block_;
+    if (next_block_ >= range_.end) return std::nullopt;
+    Span blocks{next_block_, 1, cases_of(next_block_)};
+    const std::uint64_t most = blocks_at_once();
+    for (++next_block_; blocks.is_whole() && blocks.blocks < most && next_block_ < range_.end; ++next_block_) {
+      if (cases_of(next_block_) != kBlockCases || is_done(next_block_)) break;
+      ++blocks.blocks;
+    }
+    return blocks;
+  }
+
+  [[nodiscard]] bool is_done(std::uint64_t block) const { return store_.blocks().holds({block, 1, cases_of(block)}); }
+
+  // The last block of a number of cases may have fewer.
+  [[nodiscard]] std::uint64_t cases_of(std::uint64_t block) const {
+    return options_.cases ? std::min(kBlockCases, *options_.cases - block * kBlockCases) : kBlockCases;
+  }
+
+  // What keeps a job busy for a second, but no more than lets all jobs end at about the same time.
+  [[nodiscard]] std::uint64_t blocks_at_once() const {
+    const double jobs = options_.jobs;
+    const double in_a_second = static_cast<double>(run_.cases()) / kBlockCases / std::max(run_.seconds(), 0.001) / jobs;
+    const double share = static_cast<double>(range_.end - next_block_) / (4 * jobs);
+    return static_cast<std::uint64_t>(std::max(1.0, std::min(in_a_second, share)));
   }
 
   Result<void> take(std::vector<JobMessage>& messages) {
@@ -221,7 +245,7 @@ class Driver {
       if (message.kind != JobMessage::Kind::done || message.record.span.cases == 0) continue;
       const Span span = message.record.span;
       QCONFORM_TRY(store_.add(std::move(message.record)));
-      run_.set_cases(run_.cases() + span.cases);
+      run_.set_cases(run_.cases() + span.blocks * span.cases);
       changed_ = true;
     }
     if (messages.empty()) return {};

@@ -34,7 +34,7 @@ using OpenBackends = std::function<Result<std::vector<std::unique_ptr<Backend>>>
 struct JobMessage {
   enum class Kind : std::uint32_t { opened, failed, done, replaced };
   Kind kind = Kind::done;
-  Record record;                   ///< record of a block that is done, or begun: span and aggregate
+  Record record;                   ///< blocks that are done, or a part of one: span and aggregate
   std::vector<BackendInfo> infos;  ///< infos of a job that opened its backends
   std::string error;               ///< reason why a job failed, or was replaced
 };
@@ -52,11 +52,13 @@ class Jobs {
   [[nodiscard]] std::size_t count() const { return jobs_.size(); }
   /// Submitted blocks that are not done.
   [[nodiscard]] std::size_t under_way() const;
-  /// A job that takes another block now: one runs, the next one waits. nullopt where all are supplied.
+  /// A job that takes more blocks now: some run, the next ones wait. nullopt where all are supplied.
   [[nodiscard]] std::optional<std::size_t> next_idle() const;
-  void submit(std::size_t job, std::uint64_t block, std::uint64_t cases);
-  /// Asks the jobs to end their blocks after the current case: those come back as parts, and blocks that had not begun
-  /// with no cases.
+  /// Hands `blocks` to a job, which is idle. They come back summed up in one message or several: soon where a block
+  /// fails in a way that the job has not told of, else about every kSumSeconds.
+  void submit(std::size_t job, const Span& blocks);
+  static constexpr double kSumSeconds = 0.5;
+  /// Asks the jobs to end after the current case: its block comes back as a part, and what had not begun with no cases.
   void stop();
   /// Waits for messages and returns them. Errors: a job died kMostEnds times at the same block, or while it opened its
   /// backends.
@@ -69,17 +71,13 @@ class Jobs {
  private:
   static constexpr int kMostEnds = 3;
 
-  struct Block {
-    std::uint64_t number = 0;
-    std::uint64_t cases = 0;
-  };
   struct Job {
     ForkedProcess process;
     Descriptor to;    ///< commands
     Descriptor from;  ///< messages
     std::string received;
-    std::deque<Block> blocks;  ///< handed out and not done, the oldest first
-    int ends = 0;              ///< how often it ended since its last message that was right
+    std::deque<Span> blocks;  ///< handed out and not done, the oldest first
+    int ends = 0;             ///< how often it ended since its last message that was right
   };
 
   void start(std::size_t number);
@@ -87,7 +85,7 @@ class Jobs {
   [[nodiscard]] Result<void> receive(std::size_t number, std::vector<JobMessage>& messages);
   [[nodiscard]] bool take(Job& job, JobMessage message, std::vector<JobMessage>& messages);
   [[nodiscard]] Result<void> replace(std::size_t number, const std::string& why, std::vector<JobMessage>& messages);
-  void send_command(Job& job, const Block& block);
+  void send_command(Job& job, const Span& blocks);
 
   OpenBackends open_;
   BlockOptions options_;
@@ -95,7 +93,7 @@ class Jobs {
   std::vector<Job> jobs_;
   // In memory that all processes share:
   std::atomic<std::uint64_t>* stop_ = nullptr;   ///< not 0: the jobs are to end
-  std::atomic<std::uint64_t>* cases_ = nullptr;  ///< by job: how many cases of its block are done
+  std::atomic<std::uint64_t>* cases_ = nullptr;  ///< by job: how many cases it has done and not sent
   std::size_t shared_size_ = 0;
 };
 

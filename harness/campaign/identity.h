@@ -62,6 +62,8 @@ struct Identity {
   QC_FIELD(bool, explain, {true}, "explain");
   /// The options about workers that can change a verdict, as on the command line.
   QC_FIELD(std::string, sandbox, {}, "isolation");
+  /// Whether no graphs are drawn: no backend takes any.
+  QC_FIELD(bool, without_graphs, {}, "without_graphs", .presence = Presence::omitted);
   QC_FIELD(std::vector<KnownContracts>, contracts, {}, "contracts", .presence = Presence::omitted);
   QC_FIELD(Shard, shard, {}, "shard");  ///< shard of the journal alone; merging does not look at it
   /// The command line that runs the whole campaign, without what makes no difference; not compared.

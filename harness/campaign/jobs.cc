@@ -6,12 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +23,7 @@
 #include "harness/base/bytes.h"
 #include "harness/base/error.h"
 #include "harness/base/process.h"
+#include "harness/base/stopwatch.h"
 #include "harness/campaign/campaign_aggregate.h"
 #include "harness/core/fields.h"
 #include "harness/forms/archive/archive.h"
@@ -28,11 +33,6 @@ namespace {
 
 // The messages in the pipes between a campaign and its jobs. Both ends are the same program, but what a backend does in
 // a job may reach the pipe too: each message says what it is and carries a checksum.
-struct BlockCommand {
-  std::uint64_t block = 0;
-  std::uint64_t cases = 0;
-};
-
 constexpr std::uint64_t kMark = 0x31424F4A'514389AA;
 constexpr std::uint64_t kMostPayload = std::uint64_t{256} << 20;
 
@@ -65,7 +65,7 @@ void send(int file, JobMessage::Kind kind, const Span& span, const std::string& 
 }
 
 // False at the end of the requests.
-bool receive_command(int file, BlockCommand& command) {
+bool receive_command(int file, Span& command) {
   return read_all_of(file, &command, sizeof command);
 }
 
@@ -162,13 +162,64 @@ void Jobs::start(std::size_t number) {
   job.to = std::move(commands.write);
   job.from = std::move(messages.read);
   job.received.clear();
-  for (const Block& block : job.blocks) send_command(job, block);
+  for (const Span& blocks : job.blocks) send_command(job, blocks);
 }
 
 // A job that is gone is noticed where its messages end. It exits where the other end of the pipe is closed.
-void Jobs::send_command(Job& job, const Block& block) {
-  write_all(job.to.get(), bytes_of(BlockCommand{block.number, block.cases}));
+void Jobs::send_command(Job& job, const Span& blocks) {
+  write_all(job.to.get(), bytes_of(blocks));
 }
+
+namespace {
+
+// The blocks that a job has done and not sent. A record for each second costs a hundredth of one for each block.
+class UnsentBlocks {
+ public:
+  // `cases`: how many cases are done and not sent.
+  UnsentBlocks(int file, std::atomic<std::uint64_t>& cases) : file_(file), cases_(cases) { cases_ = 0; }
+
+  void add(BlockResult done) {
+    const bool fails_anew = note_failures(done.aggregate, told_);
+    if (done.span.cases == 0) {
+      send();
+      send_block(file_, done.span, encode_aggregate(done.aggregate));
+      return;
+    }
+    static_cast<void>(blocks_.insert(done.span, std::move(done.aggregate)));
+    if (fails_anew || seconds_since(sent_) >= Jobs::kSumSeconds) send();
+  }
+
+  void send() {
+    for (const auto* map : {&blocks_.spans().whole(), &blocks_.spans().parts()}) {
+      for (const auto& [first, entry] : *map) send_block(file_, entry.first, encode_aggregate(entry.second));
+    }
+    blocks_ = {};
+    cases_ = 0;
+    sent_ = std::chrono::steady_clock::now();
+  }
+
+ private:
+  int file_;
+  std::atomic<std::uint64_t>& cases_;
+  BlockAggregates blocks_;
+  std::set<FailureKey> told_;
+  std::chrono::steady_clock::time_point sent_ = std::chrono::steady_clock::now();
+};
+
+// Runs the blocks of one command, or up to the case at which the jobs are to stop.
+Result<void> run_blocks(const Span& command, std::vector<std::unique_ptr<Backend>>& backends,
+                        const BlockOptions& options, UnsentBlocks& unsent) {
+  for (std::uint64_t i = 0; i < command.blocks; ++i) {
+    QCONFORM_ASSIGN(auto done, run_block(command.first + i, command.cases, backends, options));
+    const bool is_stopped = done.span.cases < command.cases;
+    unsent.add(std::move(done));
+    if (is_stopped) break;
+  }
+  unsent.send();
+  return {};
+}
+
+}  // namespace
 
 void Jobs::run(std::size_t number, int commands, int messages) {
   // Workers of this job do not get the memory that it shares with the campaign.
@@ -185,16 +236,12 @@ void Jobs::run(std::size_t number, int commands, int messages) {
     std::atomic<std::uint64_t>& cases = cases_[number];
     options_.stop = [this] { return stop_->load(std::memory_order_relaxed) != 0; };
     options_.progress = [&cases] { cases.fetch_add(1, std::memory_order_relaxed); };
-    for (BlockCommand command; receive_command(commands, command);) {
-      cases = 0;
-      auto done = run_block(command.block, command.cases, *backends, options_);
-      cases = 0;
-      if (!done) {
+    UnsentBlocks unsent(messages, cases);
+    for (Span command; receive_command(commands, command);) {
+      if (const auto done = run_blocks(command, *backends, options_, unsent); !done) {
         send_error(messages, done.error().text());
         break;
       }
-      done->span.first = command.block;
-      send_block(messages, done->span, encode_aggregate(done->aggregate));
     }
     backends->clear();
   } catch (const std::exception& error) {
@@ -205,7 +252,9 @@ void Jobs::run(std::size_t number, int commands, int messages) {
 
 std::size_t Jobs::under_way() const {
   std::size_t sum = 0;
-  for (const Job& job : jobs_) sum += job.blocks.size();
+  for (const Job& job : jobs_) {
+    for (const Span& blocks : job.blocks) sum += blocks.blocks;
+  }
   return sum;
 }
 
@@ -218,8 +267,8 @@ std::optional<std::size_t> Jobs::next_idle() const {
   return hungriest;
 }
 
-void Jobs::submit(std::size_t job, std::uint64_t block, std::uint64_t cases) {
-  jobs_[job].blocks.push_back({block, cases});
+void Jobs::submit(std::size_t job, const Span& blocks) {
+  jobs_[job].blocks.push_back(blocks);
   send_command(jobs_[job], jobs_[job].blocks.back());
 }
 
@@ -260,26 +309,58 @@ Result<void> Jobs::receive(std::size_t number, std::vector<JobMessage>& messages
   }
 }
 
+namespace {
+
+// Removes the blocks that are done from those that a job was asked for; a part of a block ends its command. False where
+// they are not the next ones.
+bool take_blocks(const Span& done, std::deque<Span>& asked) {
+  if (asked.empty()) return false;
+  Span& next = asked.front();
+  const bool is_part = done.cases < next.cases;
+  if (done.first != next.first || done.blocks > next.blocks || done.cases > next.cases) return false;
+  if (is_part && done.blocks != 1) return false;
+  if (is_part || done.blocks == next.blocks) {
+    asked.pop_front();
+    return true;
+  }
+  next.first += done.blocks;
+  next.blocks -= done.blocks;
+  return true;
+}
+
+}  // namespace
+
 // False where it is not what the job was asked for.
 bool Jobs::take(Job& job, JobMessage message, std::vector<JobMessage>& messages) {
-  if (message.kind == JobMessage::Kind::done) {
-    if (job.blocks.empty() || message.record.span.first != job.blocks.front().number ||
-        message.record.span.blocks != 1 || message.record.span.cases > job.blocks.front().cases) {
-      return false;
-    }
-    job.blocks.pop_front();
-  }
+  if (message.kind == JobMessage::Kind::done && !take_blocks(message.record.span, job.blocks)) return false;
   job.ends = 0;
   messages.push_back(std::move(message));
   return true;
 }
 
+namespace {
+
+// A job that ends now and then must get on: each block that it does is sent.
+void send_first_block_alone(std::deque<Span>& blocks) {
+  if (blocks.empty() || blocks.front().blocks == 1) return;
+  Span first = blocks.front();
+  first.blocks = 1;
+  ++blocks.front().first;
+  --blocks.front().blocks;
+  blocks.push_front(first);
+}
+
+}  // namespace
+
 Result<void> Jobs::replace(std::size_t number, const std::string& why, std::vector<JobMessage>& messages) {
   Job& job = jobs_[number];
   std::string where = "while it opened its backends";
   if (!job.blocks.empty()) {
-    const std::uint64_t first = job.blocks.front().number * kBlockCases;
-    where = fmt::format("in block {} (cases {} to {})", job.blocks.front().number, first, first + kBlockCases - 1);
+    const Span& blocks = job.blocks.front();
+    const std::uint64_t done = cases_[number].load(std::memory_order_relaxed) / kBlockCases;
+    const std::uint64_t block = blocks.first + std::min(done, blocks.blocks - 1);
+    const std::uint64_t first = block * kBlockCases;
+    where = fmt::format("in block {} (cases {} to {})", block, first, first + kBlockCases - 1);
   }
   if (++job.ends >= kMostEnds) {
     return fail("--jobs",
@@ -288,6 +369,7 @@ Result<void> Jobs::replace(std::size_t number, const std::string& why, std::vect
                             "continues from there",
                             number + 1, why, where, job.ends));
   }
+  send_first_block_alone(job.blocks);
   start(number);
   JobMessage replaced;
   replaced.kind = JobMessage::Kind::replaced;

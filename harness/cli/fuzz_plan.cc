@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -160,13 +161,12 @@ Result<void> choose_judge_options(FuzzPlan& plan) {
   return {};
 }
 
-// Asks each backend what it takes, before the jobs open backends of their own.
+// Asks each backend what it takes.
 Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions& options,
-                                                              const campaign::OpenBackends& open) {
+                                                              const std::vector<std::unique_ptr<Backend>>& backends) {
   std::vector<campaign::KnownContracts> list;
-  if (options.is_guided() || (!options.within.within && options.within.only.empty())) return list;
+  if (!options.within.within && options.within.only.empty()) return list;
   keep_arrays(options.within);
-  QCONFORM_ASSIGN(const auto backends, open());
   ProgressLine line;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (options.within.only.empty() && !is_foreign(*backends[i])) continue;
@@ -175,6 +175,22 @@ Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions&
     list.push_back({i, std::move(contracts)});
   }
   return list;
+}
+
+// Learns which cases say something to the backends, before the jobs open backends of their own.
+Result<void> choose_cases(FuzzPlan& plan) {
+  if (plan.options.is_guided()) {
+    if (!plan.contracts) plan.contracts.emplace();
+    return {};
+  }
+  QCONFORM_ASSIGN(const auto backends, plan.driver.open());
+  if (!plan.contracts) {
+    QCONFORM_ASSIGN(plan.contracts, known_contracts(plan.options, backends));
+  }
+  const auto takes_graphs = [](const auto& backend) { return backend->info().takes_graphs; };
+  plan.driver.identity.without_graphs =
+      plan.contracts->empty() && std::none_of(backends.begin(), backends.end(), takes_graphs);
+  return {};
 }
 
 Result<void> choose_driver(FuzzPlan& plan) {
@@ -197,9 +213,7 @@ Result<void> choose_driver(FuzzPlan& plan) {
   campaign::Shard shard;
   QCONFORM_TRY(choose_shard(plan, shard));
   QCONFORM_ASSIGN(driver.identity, identity_of(options, shard));
-  if (!plan.contracts) {
-    QCONFORM_ASSIGN(plan.contracts, known_contracts(options, driver.open));
-  }
+  QCONFORM_TRY(choose_cases(plan));
   driver.identity.contracts = *plan.contracts;
   driver.block = {.case_at = campaign::cases_of(driver.identity),
                   .suite = driver.identity.suite_name(),

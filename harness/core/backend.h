@@ -19,6 +19,8 @@
 
 namespace qconform {
 
+struct Classification;  // harness/model/operator.h
+
 /// Asked while a case is prepared, from one thread; what it gave stays until the case is done with. In a worker
 /// it lies between guards (harness/backends/sandbox), and only what was asked for: a backend should ask for all that
 /// the implementation reads.
@@ -102,6 +104,8 @@ struct BackendInfo {
   bool concurrent = false;
   /// Whether one prepared case can run on other inputs, which replace the first ones in the same memory.
   bool takes_other_inputs = false;
+  /// Whether it may take graphs, and operators that graphs alone have; false where it refuses all of them.
+  bool takes_graphs = true;
   /// qconform sends it no cases out of contract (valid_only() of harness/backends/kinds.h).
   QC_FIELD(
       bool, valid_only, {}, "valid_only",
@@ -221,6 +225,11 @@ class Backend {
   [[nodiscard]] virtual std::optional<CaseGraph> rewritten(const Case& /*test_case*/) { return std::nullopt; }
   /// Takes any case, malformed ones too. Weights are packed here.
   [[nodiscard]] virtual Preparation prepare(const Case& test_case) = 0;
+  /// Prepares a case with its classification, for a backend of this process that would classify it again.
+  [[nodiscard]] virtual Preparation prepare_classified(const Case& test_case,
+                                                       const Classification& /*classification*/) {
+    return prepare(test_case);
+  }
   /// Prepares the case for a backend that can take its inputs from other memory than the case's tensors. The case and
   /// `inputs` outlive the prepared node.
   [[nodiscard]] virtual Preparation prepare_at(const Case& test_case, InputMemory& /*inputs*/) {

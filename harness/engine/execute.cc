@@ -9,10 +9,11 @@
 
 namespace qconform {
 
-Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output) {
+Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output, const Classification* classification) {
   if (Worker* worker = backend.worker()) return worker->examine(test_case);
   try {
-    Preparation preparation = backend.prepare(test_case);
+    Preparation preparation =
+        classification == nullptr ? backend.prepare(test_case) : backend.prepare_classified(test_case, *classification);
     if (auto end = end_of(preparation)) return std::move(*end);
     std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
     return output.finish();

@@ -51,8 +51,9 @@ class GuardedOutput final : public OutputSink {
 };
 
 /// Prepares and runs the case: in the backend's worker, if it has one; else in this process, where it is
-/// trusted not to crash.
-[[nodiscard]] Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output);
+/// trusted not to crash. `classification`: that of the case, where it is known.
+[[nodiscard]] Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output,
+                              const Classification* classification = nullptr);
 
 /// Runs a valid case that `outcome` refuses on the backend's siblings, in their order, and adds the
 /// first answer (Outcome::elsewhere). The judge tells whether that is right.

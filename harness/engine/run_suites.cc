@@ -70,8 +70,9 @@ class CasesInFlight {
   [[nodiscard]] const Case& oldest() const { return cases_.front().test_case; }
 
   void begin(Case test_case) {
-    Pending& pending = cases_.emplace_back(Pending{std::move(test_case), 0, false});
-    pending.is_invalid = any_valid_only_ && classify(pending.test_case).expectation() == Expectation::invalid;
+    Pending& pending = cases_.emplace_back();
+    pending.test_case = std::move(test_case);
+    pending.is_invalid = any_valid_only_ && classified(pending).expectation() == Expectation::invalid;
     pending.bytes = input_bytes(pending.test_case);
     bytes_ += pending.bytes;
     start_workers();
@@ -94,10 +95,14 @@ class CasesInFlight {
     Worker* worker = backends_[number]->worker();
     if (worker != nullptr) --started_[number];
     if (!is_asked(number, cases_.front())) return std::nullopt;
-    Outcome outcome = worker == nullptr ? execute(*backends_[number], oldest(), output_) : worker->finish();
+    Outcome outcome = worker == nullptr ? execute(*backends_[number], oldest(), output_, &classified(cases_.front()))
+                                        : worker->finish();
     ask_siblings(*backends_[number], oldest(), output_, outcome);
     return outcome;
   }
+
+  // Returns the classification of the oldest case, which is not asked for again.
+  Classification take_classification() { return std::move(classified(cases_.front())); }
 
   void drop_oldest() {
     bytes_ -= cases_.front().bytes;
@@ -125,9 +130,16 @@ class CasesInFlight {
  private:
   struct Pending {
     Case test_case;
-    std::size_t bytes = 0;    ///< bytes of its inputs
-    bool is_invalid = false;  ///< known where a backend is not to be sent such cases
+    std::size_t bytes = 0;                         ///< bytes of its inputs
+    bool is_invalid = false;                       ///< known where a backend is not to be sent such cases
+    std::optional<Classification> classification;  ///< once somebody asked for it
   };
+
+  // The case does not move while it is pending: a classification refers to it.
+  static Classification& classified(Pending& pending) {
+    if (!pending.classification) pending.classification = classify(pending.test_case);
+    return *pending.classification;
+  }
 
   [[nodiscard]] bool is_asked(std::size_t backend, const Pending& pending) const {
     if (!report_.backends[backend].stopped.empty()) return false;
@@ -320,10 +332,11 @@ class SuiteRunner {
   // Returns what is expected of a case. If every backend refuses it, the reference does not run: only the right to
   // refuse is judged.
   Expected expected_of(const Case& test_case) {
+    Classification classification = in_flight_.take_classification();
     const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
     const bool has_answers = !test_case.recorded_outputs.empty() || test_case.defect.has_value();
-    Expected expected =
-        all_refuse && !has_answers ? expect_form(test_case, options_.policy) : expect(test_case, options_.policy);
+    Expected expected = all_refuse && !has_answers ? expect_form(test_case, options_.policy, std::move(classification))
+                                                   : expect(test_case, options_.policy, std::move(classification));
     stopwatch_.lap(report_.times.reference);
     assess(test_case, expected);
     return expected;

@@ -192,21 +192,28 @@ namespace {
 // where nobody aimed, which also are the cheaper ones. The first does, so that a short run has them too.
 constexpr std::uint64_t kBlocksPerTurn = 8;
 
-Case draw(std::uint64_t seed, std::uint64_t index) {
+// The number of the directed case that stands at `index`; nothing where a random one does.
+std::optional<std::uint64_t> aim_at(std::uint64_t index) {
   const std::uint64_t block = index / kSwarmBlock;
-  if (block % kBlocksPerTurn != 0) return random_case(seed, index);
-  // Counted without the random blocks, so that the aims take their turns. One attempt each: in the
-  // time that a second one takes, the next case is drawn.
-  return directed_attempt(seed, block / kBlocksPerTurn * kSwarmBlock + index % kSwarmBlock);
+  if (block % kBlocksPerTurn != 0) return std::nullopt;
+  // Counted without the random blocks, so that the aims take their turns.
+  return block / kBlocksPerTurn * kSwarmBlock + index % kSwarmBlock;
 }
 
 }  // namespace
 
 Case fuzz_case(std::uint64_t seed, std::uint64_t index) {
-  Case result = draw(seed, index);
+  const auto aim = aim_at(index);
+  // One attempt each: in the time that a second one takes, the next case is drawn.
+  Case result = aim ? directed_attempt(seed, *aim) : random_case(seed, index);
   result.id = "fuzz-" + std::to_string(seed) + "-" + std::to_string(index);
   result.provenance = {"fuzz", seed, index};
   return result;
+}
+
+Case fuzz_case_without_graphs(std::uint64_t seed, std::uint64_t index) {
+  const auto aim = aim_at(index);
+  return aim && directed_operator(*aim).judges_graphs ? random_case(seed, index) : fuzz_case(seed, index);
 }
 
 }  // namespace qconform

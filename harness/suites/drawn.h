@@ -51,6 +51,10 @@ class RandomSuite final : public DrawnSuite {
 /// Blocks of random cases, each with its own mix of features, and between them blocks of directed ones.
 [[nodiscard]] Case fuzz_case(std::uint64_t seed, std::uint64_t index);
 
+/// fuzz_case(), or random_case() in the place of a graph: for backends that take none, to whom a graph says nothing and
+/// is the dearest of all cases to draw.
+[[nodiscard]] Case fuzz_case_without_graphs(std::uint64_t seed, std::uint64_t index);
+
 /// The cases of a seed; without a count there is no end.
 class FuzzSuite final : public DrawnSuite {
  public:

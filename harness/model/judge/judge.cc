@@ -250,12 +250,16 @@ Policy policy_for(const Case& test_case, Policy policy) {
   return policy;
 }
 
-Expected expect_form(const Case& test_case, const Policy& policy) {
+Expected expect_form(const Case& test_case, const Policy& policy, Classification classification) {
   Expected expected;
   expected.policy = policy_for(test_case, policy);
-  expected.classification = classify(test_case);
+  expected.classification = std::move(classification);
   expected.classification.value_is_open = true;
   return expected;
+}
+
+Expected expect_form(const Case& test_case, const Policy& policy) {
+  return expect_form(test_case, policy, classify(test_case));
 }
 
 namespace {
@@ -274,19 +278,22 @@ void pin(const Case& test_case, Expected& expected) {
 }  // namespace
 
 Expected expect(const Case& test_case, const Policy& policy) {
+  return expect(test_case, policy, classify(test_case));
+}
+
+Expected expect(const Case& test_case, const Policy& policy, Classification classification) {
   Expected expected;
   expected.test_case = &test_case;
   expected.policy = policy_for(test_case, policy);
-  expected.classification = classify(test_case);
-  const Classification& classification = expected.classification;
-  if (!classification.lowered || classification.value_is_open) return expected;
-  const Lowered& lowered = *classification.lowered;
+  expected.classification = std::move(classification);
+  if (!expected.classification.lowered || expected.classification.value_is_open) return expected;
+  const Lowered& lowered = *expected.classification.lowered;
   expected.output = lowered.evaluate(RoundingProfile::correctly_rounded);
   for (std::size_t i = 1; i < lowered.outputs(); ++i) {
     expected.further_outputs.push_back(lowered.output(i).evaluate(RoundingProfile::correctly_rounded));
   }
   if (!tier_of(expected.policy.profile)) {
-    expected.pinned = classification.lowered->evaluate(arithmetic_of(expected.policy.profile));
+    expected.pinned = lowered.evaluate(arithmetic_of(expected.policy.profile));
   }
   pin(test_case, expected);
   return expected;

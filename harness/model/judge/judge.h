@@ -84,11 +84,15 @@ struct Expected {
 /// `policy`, or under the default profile the one that the case's tag "profile:NAME" chooses.
 [[nodiscard]] Policy policy_for(const Case& test_case, Policy policy);
 
+// An expectation takes the classification of the case, or classifies it.
+
 /// Returns an expectation that needs no computing: it judges the output's type and shape, writes outside it, and
 /// refusals. Any value passes.
+[[nodiscard]] Expected expect_form(const Case& test_case, const Policy& policy, Classification classification);
 [[nodiscard]] Expected expect_form(const Case& test_case, const Policy& policy);
 
 /// Runs the reference. Under the default profile, a case's tag "profile:NAME" chooses another.
+[[nodiscard]] Expected expect(const Case& test_case, const Policy& policy, Classification classification);
 [[nodiscard]] Expected expect(const Case& test_case, const Policy& policy);
 
 /// Adds to `expected` everything that can be said of the case before any backend has run it.

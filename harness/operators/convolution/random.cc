@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,8 +103,37 @@ void draw_most_channels(Rng& rng, const Swarm& swarm, LargeExtent large, Convolu
                std::min(sizes.group_output_channels(), kFew));
 }
 
+// Convolutions of any size kill as many defect models as small ones, but for float32 accumulation and sums beyond
+// int32; the largest quarter of them costs nine tenths of the time. One in 16 of those may be as large as it is drawn.
+constexpr std::int64_t kFewProducts = 2048;
+constexpr std::uint64_t kLargeTurn = 16;
+
+std::int64_t draw_most_products(const Rng& rng, LargeExtent large) {
+  Rng own = aside(rng, 3);
+  const bool is_free = own.chance(1, kLargeTurn) || large != LargeExtent::none;
+  return is_free ? std::numeric_limits<std::int64_t>::max() : kFewProducts;
+}
+
+std::int64_t products_of(const ConvolutionGeometry& sizes) {
+  std::int64_t products = sizes.batch * sizes.output_channels * sizes.group_input_channels();
+  for (const reference::SpatialAxis& axis : sizes.axes) products *= axis.kernel * axis.output;
+  return products;
+}
+
+// Takes output positions away, from the first axis on, and never a channel or a tap: kernels have a tail for each of
+// those, and walk along the last axis.
+void limit_products(ConvolutionGeometry& sizes, std::int64_t most) {
+  for (reference::SpatialAxis& axis : sizes.axes) {
+    const std::int64_t products = products_of(sizes);
+    if (products <= most) return;
+    const std::int64_t output = std::max<std::int64_t>(1, most / (products / axis.output));
+    axis.input = std::max<std::int64_t>(1, axis.input - (axis.output - output) * axis.stride);
+    axis.output = output;
+  }
+}
+
 // Draws the attributes and the shapes of x and w.
-Convolution draw_stated_sizes(Rng& rng, const Swarm& swarm, LargeExtent large) {
+Convolution draw_stated_sizes(Rng& rng, const Swarm& swarm, LargeExtent large, std::int64_t most_products) {
   static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
   static constexpr std::size_t kRanks[] = {1, 2, 2, 2, 2, 2, 2, 3};
   Convolution result;
@@ -125,6 +155,7 @@ Convolution draw_stated_sizes(Rng& rng, const Swarm& swarm, LargeExtent large) {
     const LargeExtent of_axis = axis == long_axis ? large : LargeExtent::none;
     sizes.axes.push_back(draw_axis(rng, swarm, outputs, of_axis, *result.auto_pad));
   }
+  limit_products(sizes, most_products);
   set_sizes(result, sizes);
   // Attributes are stated when they are not the default, and sometimes when they are.
   choose_attributes(result, [&](std::string_view name, bool is_default) {
@@ -244,8 +275,8 @@ std::vector<std::int32_t> draw_bias(Rng& rng, const Convolution& c) {
   return values;
 }
 
-Convolution draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm) {
-  Convolution c = draw_stated_sizes(rng, swarm, large);
+Convolution draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm, std::int64_t most_products) {
+  Convolution c = draw_stated_sizes(rng, swarm, large, most_products);
   c.x.type = draw_type8(rng, swarm, feature::uint8_x);
   c.w.type = draw_type8(rng, swarm, feature::uint8_w);
   c.y_type = draw_type8(rng, swarm, feature::uint8_y);
@@ -260,8 +291,8 @@ Convolution draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm) {
   return c;
 }
 
-Convolution draw_conv_integer(Rng& rng, LargeExtent large, const Swarm& swarm) {
-  Convolution c = draw_stated_sizes(rng, swarm, large);
+Convolution draw_conv_integer(Rng& rng, LargeExtent large, const Swarm& swarm, std::int64_t most_products) {
+  Convolution c = draw_stated_sizes(rng, swarm, large, most_products);
   c.is_quantized = false;
   c.x.type = draw_type8(rng, swarm, feature::uint8_x);
   c.w.type = draw_type8(rng, swarm, feature::uint8_w);
@@ -310,17 +341,20 @@ void make_values_rare(const Rng& rng, const Swarm& swarm, Convolution& drawn) {
 }  // namespace
 
 Convolution random_convolution(Rng& rng, bool is_quantized, LargeExtent large, const Swarm& swarm) {
-  return is_quantized ? draw_qlinear_conv(rng, large, swarm) : draw_conv_integer(rng, large, swarm);
+  constexpr auto kAny = std::numeric_limits<std::int64_t>::max();
+  return is_quantized ? draw_qlinear_conv(rng, large, swarm, kAny) : draw_conv_integer(rng, large, swarm, kAny);
 }
 
 Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
-  Convolution drawn = draw_qlinear_conv(rng, draw_large_extent(rng, swarm), swarm);
+  const LargeExtent large = draw_large_extent(rng, swarm);
+  Convolution drawn = draw_qlinear_conv(rng, large, swarm, draw_most_products(rng, large));
   make_values_rare(rng, swarm, drawn);
   return build_convolution(std::move(drawn));
 }
 
 Case random_conv_integer(Rng& rng, const Swarm& swarm) {
-  return build_convolution(draw_conv_integer(rng, draw_large_extent(rng, swarm), swarm));
+  const LargeExtent large = draw_large_extent(rng, swarm);
+  return build_convolution(draw_conv_integer(rng, large, swarm, draw_most_products(rng, large)));
 }
 
 }  // namespace qconform
