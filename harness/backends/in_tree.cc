@@ -50,6 +50,7 @@ class RepeatedInTree final : public RepeatedRun {
     return outcome::Produced{output_};
   }
   [[nodiscard]] RunSetting setting() const override { return setting_; }
+  [[nodiscard]] std::string implementation() const override { return std::string(node_->way()); }
 
  private:
   Tensor output_;

@@ -211,6 +211,7 @@ Result<LayerResult> run_layer(const Layer& layer, const std::vector<Contestant>&
     Timing timing;
     record.write(i, rounds, timing);
     timing.setting = participant.setting();
+    timing.implementation = participant.implementation();
     timing.verdict = judge(expected, participant.outcome());
     result.timings.push_back(std::move(timing));
     infos.push_back(participant.info());

@@ -149,6 +149,19 @@ TEST(Bench, SaysWhatWasGranted) {
   EXPECT_EQ(layer.timings[1].setting.threads, 1);
 }
 
+TEST(Bench, NamesTheCodeThatRan) {
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    const std::string kernels = set.name;
+    if (!set.available() || kernels == "scalar") continue;
+    const auto dense = bench("3x3 4->6 @7", {named(kernels), named("scalar")});
+    const auto depthwise = bench("3x3 32 @9 depthwise", {named(kernels)}, {Layout::channels_last, 1});
+    ASSERT_TRUE(dense && depthwise);
+    EXPECT_NE(dense->layers[0].timings[0].implementation, "") << kernels;
+    EXPECT_EQ(depthwise->layers[0].timings[0].implementation, "depthwise") << kernels;
+    EXPECT_EQ(dense->layers[0].timings[1].implementation, "") << "scalar has one way";
+  }
+}
+
 TEST(Bench, RefusesABackendThatIsNotThere) {
   const auto result = bench("1x1 4->4 @3", {named("scalar"), named("nothing")});
   ASSERT_FALSE(result);

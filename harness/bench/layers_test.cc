@@ -6,6 +6,7 @@
 
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
+#include "harness/model/text.h"
 #include "harness/operators/convolution/hooks.h"
 
 namespace qconform::bench {
@@ -102,6 +103,22 @@ TEST(LayerCase, ProvesSomething) {
         assess(test_case, expected);
         EXPECT_EQ(expected.vacuous_because, "") << text << " " << name_of(types);
       }
+    }
+  }
+}
+
+// oneDNN 3 takes a bias only as a float32, which is its product with the scales of x and of the channel.
+TEST(LayerCase, HasABiasThatIsAFloatTimesItsScales) {
+  for (const LayerTypes types : {LayerTypes::u8s8, LayerTypes::s8s8, LayerTypes::u8u8}) {
+    const auto source = open_layers("3x3 64->8 @4", {types, 0, 3});
+    ASSERT_TRUE(source);
+    const Case& test_case = source->layers.front().test_case;
+    const Tensor& scales = *test_case.input(4);
+    const Tensor& bias = *test_case.input(8);
+    for (std::int64_t channel = 0; channel < bias.elements(); ++channel) {
+      const double scale = number_at(scales, scales.elements() == 1 ? 0 : channel) * number_at(*test_case.input(1), 0);
+      const double product = number_at(bias, channel) * scale;
+      EXPECT_EQ(static_cast<double>(static_cast<float>(product)), product) << name_of(types) << " " << channel;
     }
   }
 }

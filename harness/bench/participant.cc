@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -31,6 +32,7 @@ namespace qconform::bench {
 struct Readiness {
   bool ready = false;
   RunSetting setting;
+  std::array<char, 64> implementation = {};  ///< its name, cut where it is longer; zeros behind it
 };
 
 /// A request is a number of seconds to take a turn for, or one of these.
@@ -109,6 +111,8 @@ Result<void> Participant::hear_start() {
   if (const auto readiness = plain<Readiness>(ask(kAskReadiness))) {
     ready_ = readiness->ready;
     setting_ = readiness->setting;
+    const auto& name = readiness->implementation;
+    implementation_.assign(name.begin(), std::find(name.begin(), name.end(), '\0'));
   }
   return {};
 }
@@ -301,12 +305,19 @@ Turn time_runs(RepeatedRun& subject, double seconds) {
   return {samples.size() * static_cast<std::size_t>(batch), least, median(samples)};
 }
 
+Readiness readiness_of(const RepeatedRun& subject) {
+  Readiness readiness{true, subject.setting()};
+  const std::string name = subject.implementation();
+  std::copy_n(name.begin(), std::min(name.size(), readiness.implementation.size()), readiness.implementation.begin());
+  return readiness;
+}
+
 // Serves what was prepared; `refusal` where nothing was.
 [[noreturn]] void serve(WorkerChannel& channel, RepeatedRun* subject, const Outcome& refusal) {
   for (std::uint32_t seen = 0;; ++seen) {
     const double request = wait_for_request(channel, seen);
     if (request == kAskReadiness) {
-      answer_plain(channel, subject == nullptr ? Readiness{} : Readiness{true, subject->setting()});
+      answer_plain(channel, subject == nullptr ? Readiness{} : readiness_of(*subject));
     } else if (request >= 0 && subject != nullptr) {
       answer_plain(channel, time_runs(*subject, request));
     } else {

@@ -109,6 +109,8 @@ class Participant {
   [[nodiscard]] const BackendInfo& info() const { return info_; }
   /// The setting in use, which may lack what was asked for.
   [[nodiscard]] const RunSetting& setting() const { return setting_; }
+  /// RepeatedRun::implementation().
+  [[nodiscard]] const std::string& implementation() const { return implementation_; }
   /// Whether it can take turns: the case was prepared and run.
   [[nodiscard]] bool ready() const { return ready_; }
 
@@ -131,6 +133,7 @@ class Participant {
   bool ready_ = false;
   BackendInfo info_;
   RunSetting setting_;
+  std::string implementation_;
   std::optional<Outcome> ending_;  ///< set when the process has ended, or gave no answer in time
 };
 

@@ -61,8 +61,9 @@ struct MeasuredBackend {
 
 /// One backend on one layer.
 struct Timing {
-  Verdict verdict;     ///< verdict on the last output that was timed
-  RunSetting setting;  ///< the part of the wanted setting that was granted
+  Verdict verdict;                  ///< verdict on the last output that was timed
+  RunSetting setting;               ///< the part of the wanted setting that was granted
+  std::string implementation = {};  ///< the name of the code that computed, where the backend gives one
   std::uint64_t runs = 0;
   double minimum = 0;  ///< minimum of all runs
   double median = 0;   ///< median of the rounds' medians, as are the quartiles

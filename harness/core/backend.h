@@ -205,6 +205,9 @@ class RepeatedRun {
   [[nodiscard]] virtual Outcome outcome() = 0;
   /// The setting in use, which may lack what was asked for.
   [[nodiscard]] virtual RunSetting setting() const = 0;
+  /// The name of the code that computes, as the implementation gives it: "brgconv:avx512_core_vnni". Empty where it
+  /// gives none.
+  [[nodiscard]] virtual std::string implementation() const { return {}; }
 };
 
 using RepeatedPreparation =

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "reference/convolution/convolution.h"
 #include "reference/linear_quantization/dequantize_linear.h"
@@ -32,6 +33,10 @@ class PreparedNode {
   /// Computes y from x on at most `threads` threads, of which the caller is one. The result does not depend on their
   /// number; nodes that cannot divide their work use one.
   virtual void run_on(int /*threads*/, std::span<const std::byte> x, std::span<std::byte> y) const { run(x, y); }
+
+  /// The name of the way in which it computes, of those that its kernel set chooses from: "pointwise". Empty where
+  /// there is one way only.
+  [[nodiscard]] virtual std::string_view way() const { return {}; }
 };
 
 /// One implementation of all operators. quantize_linear and dequantize_linear return null for element

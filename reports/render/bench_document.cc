@@ -30,6 +30,7 @@ BenchTiming timing_of(const BenchResult& result, const LayerResult& layer, std::
                        .detail = timing.verdict.detail,
                        .layout = std::string(name_of(timing.setting.layout)),
                        .threads = timing.setting.threads,
+                       .implementation = timing.implementation,
                        .runs = timing.runs};
   if (!timing.timed()) return document;
   document.seconds = {timing.minimum, timing.median, timing.lower_quartile, timing.upper_quartile, timing.rounds};
@@ -196,7 +197,9 @@ class BenchTable {
     if (!timing.timed()) return text + " " + verdict_text(timing.verdict) + "\n";
     text += fmt::format(" {:>9} {:>9} {:>10} {:>5}", time_text(timing.minimum), time_text(timing.median),
                         speed_text(layer, timing), percent_text(result_, layer, i));
-    if (const bench::SpeedRatio* ratio = ratio_against(layer, i)) text += "  " + ratio_text(ratio->speed);
+    const bench::SpeedRatio* const ratio = ratio_against(layer, i);
+    if (ratio != nullptr) text += "  " + ratio_text(ratio->speed);
+    if (!timing.implementation.empty()) text += "  " + shown(timing.implementation);
     if (is_failure(timing.verdict.kind)) text += "  " + paint_.bad(verdict_text(timing.verdict));
     return text + "\n";
   }
@@ -250,7 +253,8 @@ std::string markdown_cell(const BenchResult& result, const LayerResult& layer, s
   const Timing& timing = layer.timings[i];
   if (!timing.timed()) return std::string(name_of(timing.verdict.kind));
   const std::string share = percent_text(result, layer, i);
-  return speed_text(layer, timing) + (share.empty() ? "" : " (" + share + ")") + granted_text(result, timing) +
+  const std::string code = timing.implementation.empty() ? "" : " " + cell_name(timing.implementation);
+  return speed_text(layer, timing) + (share.empty() ? "" : " (" + share + ")") + granted_text(result, timing) + code +
          (is_failure(timing.verdict.kind) ? " **" + std::string(name_of(timing.verdict.kind)) + "**" : "");
 }
 

@@ -54,6 +54,8 @@ struct BenchTiming {
   QC_FIELD(std::string, detail, {}, "detail");
   QC_FIELD(std::string, layout, {}, "layout", .names = kBenchLayouts, .names_def = "layout");
   QC_FIELD(int, threads, {}, "threads", .minimum = 1);
+  QC_FIELD(std::string, implementation, {}, "implementation",
+           .doc = "The name of the code that computed, as the backend gives it.", .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, runs, {}, "runs", .doc = "0 when nothing was timed; then there are no seconds.",
            .minimum = 0);
   QC_FIELD(std::optional<BenchSeconds>, seconds, {}, "seconds");

@@ -21,8 +21,8 @@ using reference::SpatialAxis;
 
 // Standard deviation of a uniform byte.
 constexpr double kByteDeviation = 73.9;
-// The standard deviation of an output, in steps of its scale; the mean lies kOutputMean deviations above the range's
-// lower end.
+// The largest standard deviation of an output, in steps of its scale; the mean lies kOutputMean deviations above the
+// range's lower end.
 constexpr double kOutputDeviation = 30;
 constexpr double kOutputMean = 3.5;
 
@@ -48,7 +48,8 @@ std::vector<std::int32_t> biases(const Convolution& c, const LayerOptions& optio
 }
 
 // QLinearConv with a bias. Uniform data; the output's scale and the bias put most outputs well inside the
-// output's range, so that few saturate and a wrong sum shows.
+// output's range, so that few saturate and a wrong sum shows. Scales are powers of two, because some libraries take a
+// bias only where its product with the other scales is a float32 (oneDNN 3).
 Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& options) {
   Rng rng(options.seed);
   const bool x_signed = options.types == LayerTypes::s8s8;
@@ -59,7 +60,7 @@ Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& opti
   c.w_zero_point = w_signed ? 0 : 128;
   if (w_signed) {
     std::vector<float> scales(static_cast<std::size_t>(sizes.output_channels));
-    for (float& scale : scales) scale = static_cast<float>(rng.between(64, 128)) / 128.0F;
+    for (float& scale : scales) scale = rng.chance(1, 2) ? 0.5F : 1.0F;
     c.w_zero_point = ParameterValues(std::vector<std::int64_t>(scales.size(), 0));
     c.w_scale = ParameterValues(std::move(scales));
   }
@@ -68,7 +69,7 @@ Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& opti
   c.x = uniform_bytes(x_signed ? ElementType::int8 : ElementType::uint8, std::move(c.x.shape), rng);
   c.x_zero_point = options.x_zero_point;
   c.y_type = c.x.type;
-  c.y_scale = static_cast<float>(deviation / kOutputDeviation);
+  c.y_scale = static_cast<float>(std::exp2(std::ceil(std::log2(deviation / kOutputDeviation))));
   c.y_zero_point = x_signed ? -128 : 0;
   Case result = build_convolution(std::move(c));
   result.id = text_of(sizes);

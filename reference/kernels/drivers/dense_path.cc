@@ -78,6 +78,8 @@ namespace {
 // One strip at a time, by one thread.
 class DenseRun {
  public:
+  static constexpr std::string_view kName = "dense";
+
   DenseRun(const ConvolutionSetup& setup, const Lowering& lowering, const PackedWeights& weights)
       : micro_kernels_(setup.micro_kernels),
         weights_(weights),

@@ -58,6 +58,8 @@ namespace {
 // One strip at a time, by one thread.
 class DepthwiseRun {
  public:
+  static constexpr std::string_view kName = "depthwise";
+
   DepthwiseRun(const ConvolutionSetup& setup, const Lowering& lowering, const DepthwiseWeights& weights)
       : micro_kernels_(setup.micro_kernels),
         weights_(weights),

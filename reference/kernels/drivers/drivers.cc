@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "reference/kernels/drivers/tile_writer.h"
@@ -51,6 +52,7 @@ class BlockedConvolution {
 
   // The channels that the lanes of the sums belong to.
   [[nodiscard]] std::span<const WeightPanel> panels() const { return path_->panels(); }
+  [[nodiscard]] std::string_view way() const { return path_->name(); }
 
   [[nodiscard]] OutputPlacement output() const {
     return {.channels = setup_.operands.geometry.output_channels,
@@ -82,6 +84,8 @@ class BlockedQLinearConv final : public PreparedNode {
   void run_on(int threads, std::span<const std::byte> x, std::span<std::byte> y) const override {
     convolution_.run(x, RequantizingWriter(requantization_, micro_kernels_, convolution_.output(), y.data()), threads);
   }
+
+  [[nodiscard]] std::string_view way() const override { return convolution_.way(); }
 
  private:
   BlockedConvolution convolution_;
@@ -122,6 +126,8 @@ class BlockedConvInteger final : public PreparedNode {
   void run_on(int threads, std::span<const std::byte> x, std::span<std::byte> y) const override {
     convolution_.run(x, CopyingWriter(convolution_.output(), y.data()), threads);
   }
+
+  [[nodiscard]] std::string_view way() const override { return convolution_.way(); }
 
  private:
   BlockedConvolution convolution_;

@@ -63,6 +63,9 @@ class ConvolutionPath {
 
   /// The channels that the lanes of the sums belong to.
   [[nodiscard]] virtual std::span<const WeightPanel> panels() const = 0;
+
+  /// As PreparedNode::way().
+  [[nodiscard]] virtual std::string_view name() const = 0;
 };
 
 /// Panels of weights and strips of x (lowering.h): what most layers take.

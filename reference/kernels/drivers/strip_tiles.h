@@ -152,7 +152,7 @@ void for_each_strip(const StripWork& work, std::int64_t images, int threads, Mak
 }
 
 /// `Weights` are packed weights with panels(), all of them or those of a group; `Run` computes one strip
-/// at a time by one thread and is made of (setup, lowering, weights).
+/// at a time by one thread and is made of (setup, lowering, weights); Run::kName names the way.
 template <typename Run, typename Weights>
 class StripPath final : public ConvolutionPath {
  public:
@@ -169,6 +169,7 @@ class StripPath final : public ConvolutionPath {
   }
 
   [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_->panels(); }
+  [[nodiscard]] std::string_view name() const override { return Run::kName; }
 
  private:
   [[nodiscard]] std::unique_ptr<Run> make_run() const { return std::make_unique<Run>(setup_, lowering_, *weights_); }

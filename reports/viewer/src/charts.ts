@@ -74,7 +74,8 @@ function speedText(timing: Timing | undefined): string {
   if (timing === undefined || timing.seconds === undefined) return timing === undefined ? "–" : timing.verdict;
   const rate = timing.gmacs !== undefined ? `${timing.gmacs.toFixed(1)} GMAC/s` : `${((timing.bytes_per_second ?? 0) / 1e9).toFixed(1)} GB/s`;
   const right = timing.verdict === "pass" || timing.verdict === "vacuous" ? "" : ` ✗ ${timing.verdict}`;
-  return `${rate}${right}`;
+  const code = timing.implementation === undefined ? "" : ` (${timing.implementation})`;
+  return `${rate}${code}${right}`;
 }
 
 interface Ratio {

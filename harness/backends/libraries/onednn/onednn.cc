@@ -84,6 +84,7 @@ class RepeatedPrimitive final : public RepeatedRun {
     return outcome::Produced{std::move(output)};
   }
   [[nodiscard]] RunSetting setting() const override { return packed_->setting(); }
+  [[nodiscard]] std::string implementation() const override { return packed_->implementation(); }
 
  private:
   std::unique_ptr<PlainInputs> inputs_;

@@ -109,6 +109,7 @@ class PackedConvolution {
   void run();
 
   [[nodiscard]] const RunSetting& setting() const { return setting_; }
+  [[nodiscard]] std::string implementation() const { return chosen_.impl_info_str(); }
   [[nodiscard]] std::span<std::byte> y() const { return bytes_of(y_given_); }
   [[nodiscard]] const std::vector<std::int64_t>& y_shape() const { return y_shape_; }
   [[nodiscard]] ElementType y_type() const { return y_type_; }
