@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -85,6 +86,26 @@ bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen) {
   return seen.size() > before;
 }
 
+void FailureNews::skip(const CampaignAggregate& sum) {
+  for (const auto& [key, found] : sum.failures) {
+    if (key.waiver.empty()) told_.insert(key.backend);
+  }
+}
+
+void FailureNews::tell(const CampaignAggregate& sum, const std::vector<BackendInfo>& infos, const CaseAt& case_at) {
+  if (!tell_ || told_.size() == infos.size()) return;
+  std::map<std::size_t, const FailingCase*> smallest;
+  for (const auto& [key, found] : sum.failures) {
+    if (!key.waiver.empty() || told_.contains(key.backend)) continue;
+    const FailingCase*& of_backend = smallest[key.backend];
+    if (of_backend == nullptr || found.smallest.is_smaller_than(*of_backend)) of_backend = &found.smallest;
+  }
+  for (const auto& [backend, failing] : smallest) {
+    told_.insert(backend);
+    tell_(backend, infos[backend], case_at(failing->index), failing->verdict);
+  }
+}
+
 namespace {
 
 constexpr std::uint64_t kShardDistance = std::uint64_t{1} << 36;
@@ -93,7 +114,10 @@ constexpr double kLongestWait = 0.2;
 class Driver {
  public:
   explicit Driver(const DriverOptions& options)
-      : options_(options), range_(blocks_of(options.identity.shard, options.cases)), next_block_(range_.first) {}
+      : options_(options),
+        news_(options.news),
+        range_(blocks_of(options.identity.shard, options.cases)),
+        next_block_(range_.first) {}
 
   Result<CampaignSnapshot> run() {
     (void)signal(SIGPIPE, SIG_IGN);  // a job that is gone is noticed otherwise
@@ -174,6 +198,7 @@ class Driver {
     cases_before_ = totals_.suite.cases;
     if (goes_on) options_.remark(fmt::format("resuming a campaign of {} cases", cases_before_));
     for (const auto& [key, found] : totals_.failures) seen_.insert(key);
+    news_.skip(totals_);
     return {};
   }
 
@@ -249,6 +274,7 @@ class Driver {
       changed_ = true;
     }
     if (messages.empty()) return {};
+    news_.tell(total(), infos_, options_.block.case_at);
     if (run_.is_due()) run_.note(progress_point());
     return commit();
   }
@@ -295,6 +321,7 @@ class Driver {
   }
 
   const DriverOptions& options_;
+  FailureNews news_;
   BlockRange range_;
   std::uint64_t next_block_;
   JournalStore store_;

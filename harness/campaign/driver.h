@@ -142,6 +142,23 @@ class RunLog {
 /// Adds the keys of those failures to `seen`; returns whether there were new ones.
 [[nodiscard]] bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen);
 
+/// Is called with a backend's position, and a case that it fails.
+using TellFailure = std::function<void(std::size_t backend, const BackendInfo&, const Case&, const Verdict&)>;
+
+/// Tells once of each backend that it fails: with the smallest case that is known then and that no waiver covers.
+class FailureNews {
+ public:
+  explicit FailureNews(TellFailure tell) : tell_(std::move(tell)) {}
+
+  /// Leaves out the backends that fail in `sum`: an earlier run told of them.
+  void skip(const CampaignAggregate& sum);
+  void tell(const CampaignAggregate& sum, const std::vector<BackendInfo>& infos, const CaseAt& case_at);
+
+ private:
+  TellFailure tell_;
+  std::set<std::size_t> told_;
+};
+
 // The campaign as a whole.
 
 struct DriverOptions {
@@ -156,6 +173,7 @@ struct DriverOptions {
   std::function<bool()> interrupted;               ///< polled; true ends the run
   std::function<void(const Progress&)> progress;   ///< called several times a second
   std::function<void(const std::string&)> remark;  ///< a line for the user
+  TellFailure news;                                ///< may be empty
   /// Called in a child process when there are new failures, while the campaign runs on: writes the report, and
   /// returns its findings in a few words for progress lines.
   std::function<std::string(const CampaignSnapshot&)> build_report;

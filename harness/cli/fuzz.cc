@@ -4,6 +4,7 @@
 
 #include "harness/campaign/guided/guided_driver.h"
 #include "harness/cli/command.h"
+#include "harness/cli/first_failures.h"
 #include "harness/cli/fuzz_plan.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
@@ -50,6 +51,10 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
   driver.remark = [&](const std::string& text) {
     line.clear();
     say(stderr, "qconform: {}\n", shown(text));
+  };
+  FirstFailures first_failures(plan.options.out, plan.judge.policy, line);
+  driver.news = [&](std::size_t backend, const BackendInfo& info, const Case& test_case, const Verdict& verdict) {
+    first_failures.judged(backend, info, test_case, verdict);
   };
   driver.build_report = [&](const campaign::CampaignSnapshot& snapshot) {
     return build_report_meanwhile(plan, snapshot);

@@ -14,6 +14,7 @@
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
+#include "harness/cli/first_failures.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/core/backend.h"
@@ -72,39 +73,6 @@ class ShownDiagnosis final : public Diagnoser {
 };
 
 namespace {
-
-// Tells the first failure of each backend as soon as it is judged, long before anything is explained.
-class FirstFailures {
- public:
-  /// `out`: the folder of the report. All of them outlive it.
-  FirstFailures(const std::string& out, const Policy& policy, const std::vector<std::unique_ptr<Backend>>& backends,
-                ProgressLine& line)
-      : out_(out), policy_(policy), backends_(backends), line_(line), told_(backends.size()) {}
-
-  void judged(std::size_t backend, const Case& test_case, const Verdict& verdict) {
-    if (told_[backend]) return;
-    told_[backend] = true;
-    const BackendInfo& info = backends_[backend]->info();
-    line_.clear();
-    say(stderr, "first failure of {}: {}, {}\n", report::shown(info.name), test_case.id,
-        painted(verdict, painter(stderr)));
-    const std::string element = verdict.worst ? "; " + report::element_text(*verdict.worst) : "";
-    say(stderr, "  {}{}\n", report::shown(summary_of(test_case)), element);
-    const auto file = std::filesystem::path(out_) / fmt::format("first-{}.json", backend + 1);
-    std::error_code ignored;
-    std::filesystem::create_directories(out_, ignored);
-    // A folder that takes no file is an error where the report is written.
-    if (!write_case(test_case, CaseForm::json, file)) return;
-    say(stderr, "  {}\n", replay_line(file, info.on_command_line(), policy_));
-  }
-
- private:
-  const std::string& out_;
-  const Policy& policy_;
-  const std::vector<std::unique_ptr<Backend>>& backends_;
-  ProgressLine& line_;
-  std::vector<bool> told_;
-};
 
 constexpr std::string_view kWithin = "within";
 constexpr std::string_view kKillers = "killers";
@@ -368,7 +336,7 @@ class Judging {
         backends_(backends),
         gathered_(gathered),
         report_(report),
-        first_failures_(options.out, policy, backends, line_),
+        first_failures_(options.out, policy, line_),
         diagnoser_(gathered.diagnosis, backends, line_),
         campaign_(campaign(policy, waivers)) {}
 
@@ -401,8 +369,10 @@ class Judging {
             .draft = &gathered_.draft,
             .diagnoser = options_.explain ? &diagnoser_ : nullptr,
             .fail_fast = options_.fail_fast,
-            .news = [this](std::size_t backend, const Case& test_case,
-                           const Verdict& verdict) { first_failures_.judged(backend, test_case, verdict); },
+            .news =
+                [this](std::size_t backend, const Case& test_case, const Verdict& verdict) {
+                  first_failures_.judged(backend, backends_[backend]->info(), test_case, verdict);
+                },
             .explains_last = true,
             .drops_hanging_backends = true,
             .results = RowsKept::all,

@@ -356,10 +356,10 @@ class RelationRunner {
         note_timeouts(number, has_failed && check.verdict.kind == VerdictKind::timed_out);
       }
       if (check.outcome == RelationOutcome::broken) {
-        fail(result, *subject.base, check.verdict, check.derived);
+        fail(number, *subject.base, check.verdict, check.derived);
       } else if (has_failed) {
         // The derived case shows its failure alone.
-        fail(result, check.derived.front(), check.verdict, {});
+        fail(number, check.derived.front(), check.verdict, {});
       }
     }
   }
@@ -378,13 +378,13 @@ class RelationRunner {
         const RelationCheck check =
             check_refusal(all[i], subject, verdict, *backends_[number], output_, siblings_of(number));
         ++counter_of(result.relations[i], check.outcome);
-        if (check.outcome == RelationOutcome::broken) fail(result, *subject.base, check.verdict, check.derived);
+        if (check.outcome == RelationOutcome::broken) fail(number, *subject.base, check.verdict, check.derived);
       }
       return;
     }
     ++result.failed_bases;
     note_timeouts(number, verdict.kind == VerdictKind::timed_out);
-    fail(result, *subject.base, verdict, {});
+    fail(number, *subject.base, verdict, {});
   }
 
   void note_timeouts(std::size_t number, bool timed_out) {
@@ -392,12 +392,12 @@ class RelationRunner {
     report_.backends[number].stopped = kHangs;
   }
 
-  void fail(const BackendResult& result, const Case& example, const Verdict& verdict,
-            const std::vector<Case>& related) {
+  void fail(std::size_t number, const Case& example, const Verdict& verdict, const std::vector<Case>& related) {
     ++failures_;
+    if (options_.news) options_.news(number, example, verdict);
     // Refusals have other causes than values.
     const bool is_refused = verdict.kind == VerdictKind::inconsistent && verdict.elements == 0;
-    findings_.add(result.info.name, example, verdict, related, nullptr,
+    findings_.add(report_.backends[number].info.name, example, verdict, related, nullptr,
                   is_refused ? "inconsistent:" + verdict.rule + ", refused" : "");
   }
 

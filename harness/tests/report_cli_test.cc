@@ -243,6 +243,29 @@ TEST(News, TheFirstFailureOfEachBackendIsToldWithACaseThatReplays) {
   EXPECT_THAT(result.output, Not(HasSubstr("first failure of scalar")));
 }
 
+TEST(News, FuzzTellsTheFirstFailureWhileItRuns) {
+  const TemporaryFolder folder;
+  const ProgramResult result = qconform(
+      "fuzz --cases 60000 --seed 5 --backend scalar --backend defect:half-away --no-explain --no-shrink --out " +
+      folder.path().string());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  const std::string file = folder.path() / "first-2.json";
+  EXPECT_THAT(result.output, ContainsRegex("first failure of defect:half-away: [^\n]+, wrong: [^\n]+\n"
+                                           "  [^\n]+; y\\[[0-9,]*\\] got [^\n]+ admissible [^\n]+\n"
+                                           "  qconform replay " +
+                                           file + " --backend defect:half-away"));
+  EXPECT_EQ(qconform("replay " + file + " --backend defect:half-away").exit_code, 1);
+  EXPECT_THAT(result.output, Not(HasSubstr("first failure of scalar")));
+}
+
+TEST(News, ABrokenRelationIsToldToo) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      qconform("run --suite relations:corpus --backend defect:half-away --no-shrink --out " + folder.path().string());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, ContainsRegex("first failure of defect:half-away: [^\n]+, inconsistent"));
+}
+
 TEST(Counting, ControlCharactersOfBackendsDoNotReachTheTerminal) {
   const ProgramResult result = judged(kPlugins + "declines.so", "all");
   EXPECT_THAT(result.output, AllOf(HasSubstr("\\x1b[2Jnot today"), Not(HasSubstr("\x1b[2J"))));

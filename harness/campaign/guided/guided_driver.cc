@@ -79,8 +79,10 @@ class GuidedDriver {
     judge_.emplace(campaign_.block, engine, identity_.backends, std::move(backends));
     QCONFORM_TRY(judge_->judge_new());
     QCONFORM_ASSIGN(engine_, LibFuzzer::start(engine));
-    if (goes_on)
+    if (goes_on) {
+      news_.skip(judge_->aggregate());
       campaign_.remark(fmt::format("resuming a campaign of {} kept inputs", judge_->aggregate().suite.cases));
+    }
     return {};
   }
 
@@ -112,6 +114,7 @@ class GuidedDriver {
       engine_->poll(wait());
       if (const auto ended = engine_->ended()) return fail("--engine", "libFuzzer ended " + *ended);
       QCONFORM_TRY(judge());
+      news_.tell(judge_->aggregate(), identity_.infos, judge_->case_at());
       show();
       report_if_new();
     }
@@ -195,6 +198,7 @@ class GuidedDriver {
 
   const GuidedOptions& options_;
   const campaign::DriverOptions& campaign_;
+  campaign::FailureNews news_{campaign_.news};
   EngineFolders folders_;
   std::vector<std::string> remarks_;
   campaign::JournalStore store_;
