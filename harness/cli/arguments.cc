@@ -13,6 +13,7 @@
 #include "harness/cli/output.h"
 #include "harness/forms/defects/defect_files.h"
 #include "harness/forms/json/profile_file.h"
+#include "harness/suites/kept.h"
 #include "harness/suites/select.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/covering_array.h"
@@ -197,14 +198,15 @@ void add_within_options(CLI::App& command, WithinOptions& options, const char* w
       "(default: it is learnt of each library, plugin and process)");
   command.add_flag("--no-within{false}", options.within, within);
   command.add_option("--cache", options.cache,
-                     "Folder that keeps the solved arrays of the sweep (default: $QCONFORM_CACHE, else qconform in "
+                     "Folder that keeps solved arrays and drawn cases (default: $QCONFORM_CACHE, else qconform in "
                      "$XDG_CACHE_HOME or ~/.cache)");
-  command.add_flag("--no-cache{false}", options.cached, "Solve the arrays of the sweep anew, and keep none");
+  command.add_flag("--no-cache{false}", options.cached,
+                   "Solve the arrays of the sweep and draw cases anew, and keep none");
 }
 
-void keep_arrays(const WithinOptions& options) {
-  if (!options.cached) return sweep::keep_arrays_in({});
-  sweep::keep_arrays_in(options.cache.empty() ? sweep::usual_array_folder() : std::filesystem::path(options.cache));
+void keep_in_cache(const WithinOptions& options) {
+  if (!options.cached) return kept::keep_in({});
+  kept::keep_in(options.cache.empty() ? kept::usual_folder() : std::filesystem::path(options.cache));
 }
 
 bool is_foreign(const Backend& backend) {

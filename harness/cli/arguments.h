@@ -96,14 +96,14 @@ struct WithinOptions {
   bool within = true;  ///< cases for what each backend takes, beside those for everything
   std::string only;    ///< contracts in place of learnt ones; may be empty
   bool cached = true;  ///< solved arrays are kept
-  std::string cache;   ///< folder of solved arrays; empty: sweep::usual_array_folder()
+  std::string cache;   ///< folder of solved arrays and drawn cases; empty: kept::usual_folder()
 };
 
 /// `within`: what --no-within leaves out.
 void add_within_options(CLI::App& command, WithinOptions& options, const char* within);
 
-/// Keeps solved arrays where the options say.
-void keep_arrays(const WithinOptions& options);
+/// Keeps solved arrays and drawn cases where the options say.
+void keep_in_cache(const WithinOptions& options);
 
 /// Whether a backend may take less than the reference does: a library, a plugin or a process.
 [[nodiscard]] bool is_foreign(const Backend& backend);

@@ -166,7 +166,7 @@ Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions&
                                                               const std::vector<std::unique_ptr<Backend>>& backends) {
   std::vector<campaign::KnownContracts> list;
   if (!options.within.within && options.within.only.empty()) return list;
-  keep_arrays(options.within);
+  keep_in_cache(options.within);
   ProgressLine line;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (options.within.only.empty() && !is_foreign(*backends[i])) continue;

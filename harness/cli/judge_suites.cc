@@ -27,6 +27,7 @@
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/shrink.h"
+#include "harness/suites/kept.h"
 #include "harness/suites/select.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/covering_array.h"
@@ -244,7 +245,7 @@ void forget_code(const std::vector<std::unique_ptr<Backend>>& backends) {
 Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& options,
                                                        std::vector<std::unique_ptr<Backend>>& backends,
                                                        NewerOpsets& newer, Learnt& learnt) {
-  keep_arrays(options.within);
+  keep_in_cache(options.within);
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
   if (!suites.related.empty()) return fail("--suite", "relations are no cases by themselves: name their base");
   ContractCheck unused;
@@ -430,7 +431,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
   QCONFORM_TRY(complete_backends(options));
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
-  keep_arrays(options.within);
+  keep_in_cache(options.within);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
   if (options.min_judged && !suites.holds_model())
@@ -443,7 +444,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   QCONFORM_TRY(judge_all(options, suites, backends, policy, sandbox, waivers ? &*waivers : nullptr, gathered, report));
   QCONFORM_TRY(describe_backends(options, backends, gathered.learnt, gathered.check, gathered.power, report));
   print_note(newer.text());
-  for (const std::string& text : sweep::array_notes()) print_note(text);
+  for (const std::string& text : kept::notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, gathered.draft));
   if (options.shrink && report.stopped.empty()) {

@@ -15,6 +15,7 @@
 #include "harness/onnx/case_model.h"
 #include "harness/operators/graph/graph.h"
 #include "harness/suites/drawn.h"
+#include "harness/suites/kept.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/suite.h"
@@ -98,6 +99,21 @@ Result<Suites> open_conformance(std::uint64_t seed) {
   QCONFORM_ASSIGN(auto systematic, open_suites({"sweep", "sizes", "qdq"}, {.seed = seed, .cases = {}}));
   for (auto* part : {&graphs, &systematic}) std::move(part->begin(), part->end(), std::back_inserter(sources));
   return sources;
+}
+
+// Directed cases and graphs of the usual seed are kept: they cost more to draw than to judge, and the default run has
+// them.
+Result<Suites> drawn(std::string_view name, DrawnSuite::Draw draw, const SuiteOptions& options, std::uint64_t usual) {
+  const std::uint64_t count = options.cases.value_or(usual);
+  const bool is_in_default = (name == "directed" && count == DirectedSuite::kDefaultCases) ||
+                             (name == "graphs" && count == kConformanceGraphs);
+  Suites suites;
+  if (is_in_default && options.seed == SuiteOptions{}.seed) {
+    suites.push_back(kept::drawn_suite(std::string(name), draw, options.seed, count));
+  } else {
+    suites.push_back(std::make_unique<DrawnSuite>(std::string(name), draw, options.seed, count));
+  }
+  return suites;
 }
 
 bool is_backend_test_folder(const fs::path& path) {
@@ -187,15 +203,9 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
     sources.push_back(sweep::sizes_suite("sizes", {}, options.seed));
     return sources;
   }
-  if (name == "directed") {
-    return one<DirectedSuite>(
-        std::make_unique<DirectedSuite>(options.seed, options.cases.value_or(DirectedSuite::kDefaultCases)));
-  }
+  if (name == "directed") return drawn(name, directed_case, options, DirectedSuite::kDefaultCases);
   if (name == "within") return fail("--suite", "within is made for backends: it goes with qconform run and matrix");
-  if (const DrawnSuite::Draw draw = draw_of_suite(name)) {
-    return one<DrawnSuite>(std::make_unique<DrawnSuite>(std::string(name), draw, options.seed,
-                                                        options.cases.value_or(RandomSuite::kDefaultCases)));
-  }
+  if (const DrawnSuite::Draw draw = draw_of_suite(name)) return drawn(name, draw, options, RandomSuite::kDefaultCases);
   if (name.starts_with("onnx:")) return one(OnnxFolderSuite::open(fs::path(name.substr(5))));
   if (name.starts_with("model:")) {
     return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed,

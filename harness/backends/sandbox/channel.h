@@ -26,20 +26,29 @@ struct Hello {
   std::string error;  ///< empty when it went well
 };
 
+/// A case with what its suite says of it: expectation, rules, tags, note and provenance. Answers that are stated of it
+/// are left out.
+struct LabelledCase {
+  Case test_case;
+};
+
 /// Bytes that encode() writes.
 [[nodiscard]] std::size_t encoded_size(const Case& test_case);
+[[nodiscard]] std::size_t encoded_size(const LabelledCase& labelled);
 [[nodiscard]] std::size_t encoded_size(const Outcome& outcome);
 [[nodiscard]] std::size_t encoded_size(const Hello& hello);
 
 /// `memory` holds encoded_size() bytes. Of a case only what a backend may look at is sent: operator,
 /// version, attributes, inputs, and the id. Of an outcome the log is sent too.
 void encode(const Case& test_case, std::span<std::byte> memory);
+void encode(const LabelledCase& labelled, std::span<std::byte> memory);
 void encode(const Outcome& outcome, std::span<std::byte> memory);
 void encode(const Hello& hello, std::span<std::byte> memory);
 
 /// Nothing, or false, where the bytes are damaged: a backend may have written over them.
 /// decode_case() keeps the memory of the case that was there.
 [[nodiscard]] bool decode_case(std::span<const std::byte> memory, Case& test_case);
+[[nodiscard]] std::optional<LabelledCase> decode_labelled_case(std::span<const std::byte> memory);
 [[nodiscard]] std::optional<Outcome> decode_outcome(std::span<const std::byte> memory);
 [[nodiscard]] std::optional<Hello> decode_hello(std::span<const std::byte> memory);
 

@@ -187,6 +187,19 @@ void walk(Pass& pass, Subject& test_case) {
 }
 
 template <typename Pass, typename Subject>
+requires std::is_same_v<std::remove_const_t<Subject>, LabelledCase>
+void walk(Pass& pass, Subject& labelled) {
+  walk(pass, labelled.test_case);
+  walk(pass, labelled.test_case.expectation);
+  walk_texts(pass, labelled.test_case.rules);
+  walk_texts(pass, labelled.test_case.tags);
+  walk(pass, labelled.test_case.note);
+  walk(pass, labelled.test_case.provenance.source);
+  walk(pass, labelled.test_case.provenance.seed);
+  walk(pass, labelled.test_case.provenance.index);
+}
+
+template <typename Pass, typename Subject>
 requires std::is_same_v<std::remove_const_t<Subject>, Hello>
 void walk(Pass& pass, Subject& hello) {
   walk(pass, hello.info.name);
@@ -194,6 +207,7 @@ void walk(Pass& pass, Subject& hello) {
   walk(pass, hello.info.kind);
   walk(pass, hello.info.concurrent);
   walk(pass, hello.info.takes_other_inputs);
+  walk(pass, hello.info.takes_graphs);
   walk(pass, hello.info.valid_only);
   walk_texts(pass, hello.info.capabilities);
   walk_texts(pass, hello.info.pinned);
@@ -290,6 +304,9 @@ std::optional<T> read_new(std::span<const std::byte> memory) {
 std::size_t encoded_size(const Case& test_case) {
   return size_of(test_case);
 }
+std::size_t encoded_size(const LabelledCase& labelled) {
+  return size_of(labelled);
+}
 std::size_t encoded_size(const Outcome& outcome) {
   return size_of(outcome);
 }
@@ -299,6 +316,9 @@ std::size_t encoded_size(const Hello& hello) {
 void encode(const Case& test_case, std::span<std::byte> memory) {
   write(test_case, memory);
 }
+void encode(const LabelledCase& labelled, std::span<std::byte> memory) {
+  write(labelled, memory);
+}
 void encode(const Outcome& outcome, std::span<std::byte> memory) {
   write(outcome, memory);
 }
@@ -307,6 +327,9 @@ void encode(const Hello& hello, std::span<std::byte> memory) {
 }
 bool decode_case(std::span<const std::byte> memory, Case& test_case) {
   return read(memory, test_case);
+}
+std::optional<LabelledCase> decode_labelled_case(std::span<const std::byte> memory) {
+  return read_new<LabelledCase>(memory);
 }
 std::optional<Outcome> decode_outcome(std::span<const std::byte> memory) {
   return read_new<Outcome>(memory);

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -14,6 +12,7 @@
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 #include "harness/core/version.h"
+#include "harness/suites/kept.h"
 
 namespace qconform::sweep {
 namespace {
@@ -24,27 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kRevision = 2;
 constexpr std::int64_t kLargestFile = std::int64_t{64} << 20;
 constexpr std::string_view kClassDigits = "0123456789abcdefghijklmnopqrstuv";
-
-struct Keeper {
-  std::mutex mutex;
-  fs::path folder;
-  std::vector<std::string> notes;
-};
-
-Keeper& keeper() {
-  static Keeper one;
-  return one;
-}
-
-void note(std::string text) {
-  const std::lock_guard lock(keeper().mutex);
-  keeper().notes.push_back(std::move(text));
-}
-
-fs::path folder_in_use() {
-  const std::lock_guard lock(keeper().mutex);
-  return keeper().folder;
-}
 
 // Everything that rows follow from: classes, and which tuples each constraint allows.
 std::string key_of(const Model& model, std::size_t strength) {
@@ -164,39 +142,10 @@ SolvedArray solve(const Model& model, std::size_t strength) {
   return array;
 }
 
-void keep(const fs::path& file, const std::string& text) {
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  const auto written = error ? fail(file.parent_path().string(), error.message()) : write_file(file, text);
-  if (written) return;
-  note(fmt::format("a solved array of the sweep cannot be kept: {}; --no-cache does without", written.error().text()));
-}
-
 }  // namespace
 
-void keep_arrays_in(fs::path folder) {
-  const std::lock_guard lock(keeper().mutex);
-  keeper().folder = std::move(folder);
-}
-
-fs::path usual_array_folder() {
-  const auto stated = [](const char* name) -> std::string_view {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  if (!stated("QCONFORM_CACHE").empty()) return stated("QCONFORM_CACHE");
-  if (!stated("XDG_CACHE_HOME").empty()) return fs::path(stated("XDG_CACHE_HOME")) / "qconform";
-  if (!stated("HOME").empty()) return fs::path(stated("HOME")) / ".cache" / "qconform";
-  return {};
-}
-
-std::vector<std::string> array_notes() {
-  const std::lock_guard lock(keeper().mutex);
-  return keeper().notes;
-}
-
 SolvedArray solved_array(const Model& model, std::size_t strength) {
-  const fs::path folder = folder_in_use();
+  const fs::path folder = kept::folder();
   if (folder.empty()) return solve(model, strength);
   const std::string key = key_of(model, strength);
   const fs::path file = folder / fmt::format("array-{}.txt", key);
@@ -206,11 +155,11 @@ SolvedArray solved_array(const Model& model, std::size_t strength) {
     if (text) {
       if (auto array = array_in(*text, model, strength, key)) return std::move(*array);
     }
-    note(fmt::format("{}: {}; its array is solved anew", file.string(),
-                     text ? "is damaged" : "cannot be read: " + text.error().message));
+    kept::note(fmt::format("{}: {}; its array is solved anew", file.string(),
+                           text ? "is damaged" : "cannot be read: " + text.error().message));
   }
   SolvedArray array = solve(model, strength);
-  keep(file, text_of(array, key));
+  kept::write(file, text_of(array, key), "a solved array of the sweep");
   return array;
 }
 

@@ -1,0 +1,216 @@
+#include "harness/suites/kept.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "harness/backends/sandbox/channel.h"
+#include "harness/base/bytes.h"
+#include "harness/base/file.h"
+#include "harness/core/version.h"
+
+namespace qconform::kept {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Keeper {
+  std::mutex mutex;
+  fs::path folder;
+  std::vector<std::string> notes;
+};
+
+Keeper& keeper() {
+  static Keeper one;
+  return one;
+}
+
+}  // namespace
+
+void keep_in(fs::path folder) {
+  const std::lock_guard lock(keeper().mutex);
+  keeper().folder = std::move(folder);
+}
+
+fs::path folder() {
+  const std::lock_guard lock(keeper().mutex);
+  return keeper().folder;
+}
+
+fs::path usual_folder() {
+  const auto stated = [](const char* name) -> std::string_view {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (!stated("QCONFORM_CACHE").empty()) return stated("QCONFORM_CACHE");
+  if (!stated("XDG_CACHE_HOME").empty()) return fs::path(stated("XDG_CACHE_HOME")) / "qconform";
+  if (!stated("HOME").empty()) return fs::path(stated("HOME")) / ".cache" / "qconform";
+  return {};
+}
+
+std::vector<std::string> notes() {
+  const std::lock_guard lock(keeper().mutex);
+  return keeper().notes;
+}
+
+void note(std::string text) {
+  const std::lock_guard lock(keeper().mutex);
+  keeper().notes.push_back(std::move(text));
+}
+
+void write(const fs::path& file, std::string_view bytes, std::string_view what) {
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  const auto written = error ? fail(file.parent_path().string(), error.message()) : write_file(file, bytes);
+  if (written) return;
+  note(fmt::format("{} cannot be kept: {}; --no-cache does without", what, written.error().text()));
+}
+
+namespace {
+
+// A kept file: a head, and for each case its length and its bytes. All numbers are little endian.
+constexpr std::array<char, 8> kMark{'q', 'c', 'c', 'a', 's', 'e', 's', '1'};
+constexpr std::int64_t kLargestFile = std::int64_t{1} << 30;
+
+struct Head {
+  std::array<char, 8> mark = kMark;
+  std::uint64_t key = 0;     // of the suite, its seed and the program
+  std::uint64_t count = 0;   // cases
+  std::uint64_t digest = 0;  // of the bytes behind the head
+};
+
+// What a program draws follows from its code: the library or program that holds this function.
+void add_program(Digest& digest) {
+  digest.add(std::string_view(kVersion));
+  digest.add(std::string_view(kCommit));
+  Dl_info place{};
+  const bool is_found = dladdr(reinterpret_cast<const void*>(&add_program), &place) != 0;
+  struct stat status {};
+  const bool is_there = is_found && stat(place.dli_fname, &status) == 0 && S_ISREG(status.st_mode);
+  if (!is_there) (void)stat("/proc/self/exe", &status);
+  digest.add(static_cast<std::int64_t>(status.st_size));
+  digest.add(static_cast<std::int64_t>(status.st_mtim.tv_sec));
+  digest.add(static_cast<std::int64_t>(status.st_mtim.tv_nsec));
+}
+
+std::uint64_t digest_of_bytes(std::string_view bytes) {
+  Digest digest;
+  digest.add(bytes);
+  return digest.value();
+}
+
+class KeptSuite final : public Suite {
+ public:
+  KeptSuite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count)
+      : name_(std::move(name)), draw_(draw), seed_(seed), count_(count) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return count_; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (!is_open_) open();
+    if (index_ == count_) return std::nullopt;
+    if (!unread_.empty()) {
+      if (auto read = read_next()) {
+        ++index_;
+        return std::move(read->test_case);
+      }
+      note(fmt::format("{}: is damaged; its cases are drawn anew", file_.string()));
+      unread_ = {};
+    }
+    Case drawn = draw_(seed_, index_++);
+    keep(drawn);
+    return drawn;
+  }
+
+ private:
+  void open() {
+    is_open_ = true;
+    if (folder().empty()) return;
+    file_ = folder() / fmt::format("cases-{}.bin", name_);
+    std::error_code ignored;
+    if (fs::exists(file_, ignored)) read();
+    keeps_ = unread_.empty();
+  }
+
+  [[nodiscard]] std::uint64_t key() const {
+    Digest digest;
+    add_program(digest);
+    digest.add(std::string_view(name_));
+    digest.add(seed_);
+    digest.add(count_);
+    return digest.value();
+  }
+
+  // A file of another program is no fault: it is written over.
+  void read() {
+    auto bytes = read_file(file_, kLargestFile);
+    Head head;
+    if (bytes && bytes->size() >= sizeof head) std::memcpy(&head, bytes->data(), sizeof head);
+    const bool is_one = bytes && bytes->size() >= sizeof head && head.mark == kMark;
+    if (is_one && head.key != key()) return;
+    const bool is_whole =
+        is_one && head.count == count_ && head.digest == digest_of_bytes(std::string_view(*bytes).substr(sizeof head));
+    if (!is_whole) {
+      note(fmt::format("{}: {}; its cases are drawn anew", file_.string(),
+                       bytes ? "is damaged" : "cannot be read: " + bytes.error().message));
+      return;
+    }
+    bytes_ = std::move(*bytes);
+    unread_ = std::as_bytes(std::span(bytes_)).subspan(sizeof head);
+  }
+
+  std::optional<LabelledCase> read_next() {
+    std::uint64_t size = 0;
+    if (unread_.size() < sizeof size) return std::nullopt;
+    std::memcpy(&size, unread_.data(), sizeof size);
+    unread_ = unread_.subspan(sizeof size);
+    if (size > unread_.size()) return std::nullopt;
+    auto read = decode_labelled_case(unread_.first(size));
+    unread_ = unread_.subspan(size);
+    return read;
+  }
+
+  void keep(const Case& drawn) {
+    if (!keeps_) return;
+    if (bytes_.empty()) bytes_.resize(sizeof(Head));
+    const LabelledCase labelled{drawn};
+    const std::uint64_t size = encoded_size(labelled);
+    bytes_.append(reinterpret_cast<const char*>(&size), sizeof size);
+    const std::size_t begin = bytes_.size();
+    bytes_.resize(begin + size);
+    encode(labelled, std::as_writable_bytes(std::span(bytes_)).subspan(begin));
+    if (index_ != count_) return;
+    const Head head{kMark, key(), count_, digest_of_bytes(std::string_view(bytes_).substr(sizeof(Head)))};
+    std::memcpy(bytes_.data(), &head, sizeof head);
+    write(file_, bytes_, "the cases of the suite " + name_);
+    bytes_ = {};
+  }
+
+  std::string name_;
+  DrawnSuite::Draw draw_;
+  std::uint64_t seed_;
+  std::uint64_t count_;
+  std::uint64_t index_ = 0;
+  fs::path file_;
+  bool is_open_ = false;
+  bool keeps_ = false;
+  std::string bytes_;                  // of the file: what is read, or what will be written
+  std::span<const std::byte> unread_;  // in bytes_
+};
+
+}  // namespace
+
+std::unique_ptr<Suite> drawn_suite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
+  return std::make_unique<KeptSuite>(std::move(name), draw, seed, count);
+}
+
+}  // namespace qconform::kept

@@ -1,0 +1,38 @@
+// The folder in which suites keep what takes long to make, and the cases of drawn suites in it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/core/suite.h"
+#include "harness/suites/drawn.h"
+
+namespace qconform::kept {
+
+/// Keeps solved arrays and drawn cases in the folder from now on; empty, as it is at first: nowhere. The folder is made
+/// when it is needed.
+void keep_in(std::filesystem::path folder);
+/// The folder in use.
+[[nodiscard]] std::filesystem::path folder();
+
+/// $QCONFORM_CACHE, else $XDG_CACHE_HOME/qconform, else $HOME/.cache/qconform; empty where none of them is set.
+[[nodiscard]] std::filesystem::path usual_folder();
+
+/// Returns the faults of the folder so far, a sentence each: a damaged file, whose contents were made anew, or a file
+/// that could not be written. Nothing is lost by either but time.
+[[nodiscard]] std::vector<std::string> notes();
+void note(std::string text);
+
+/// Writes a file of the folder; a fault becomes a note that names `what`: "a solved array of the sweep".
+void write(const std::filesystem::path& file, std::string_view bytes, std::string_view what);
+
+/// The first `count` cases of a seed, which cost more to draw than to judge: read from the folder where this very
+/// program kept them, else drawn, and kept once all of them are. A program is told from others by the size and the time
+/// of its file; a file has a digest, and one that is damaged is made anew.
+[[nodiscard]] std::unique_ptr<Suite> drawn_suite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed,
+                                                 std::uint64_t count);
+
+}  // namespace qconform::kept

@@ -1,0 +1,96 @@
+// Kept cases are those that are drawn, whatever happened to the file.
+#include "harness/suites/kept.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "harness/base/file.h"
+#include "harness/operators/graph/graph.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::kept {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMost = std::int64_t{1} << 30;
+
+class KeptCases : public ::testing::Test {
+ protected:
+  void SetUp() override { keep_in(folder_.path()); }
+  void TearDown() override { keep_in({}); }
+
+  static std::vector<Case> all_of(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
+    const auto suite = drawn_suite("some", draw, seed, count);
+    EXPECT_EQ(suite->size(), count);
+    std::vector<Case> cases;
+    for (auto next = suite->next(); next && *next; next = suite->next()) cases.push_back(std::move(**next));
+    return cases;
+  }
+  static std::vector<Case> drawn(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
+    std::vector<Case> cases;
+    for (std::uint64_t i = 0; i < count; ++i) cases.push_back(draw(seed, i));
+    return cases;
+  }
+  [[nodiscard]] std::filesystem::path file() const { return folder_.path() / "cases-some.bin"; }
+
+ private:
+  qconform::testing::TemporaryFolder folder_;
+};
+
+TEST_F(KeptCases, AreThoseThatAreDrawn) {
+  for (const DrawnSuite::Draw draw : {directed_case, graph_case, fuzz_case}) {
+    const auto cases = drawn(draw, 3, 70);
+    std::filesystem::remove(file());
+    EXPECT_EQ(all_of(draw, 3, 70), cases);
+    ASSERT_TRUE(std::filesystem::exists(file()));
+    EXPECT_EQ(all_of(draw, 3, 70), cases) << "read";
+  }
+}
+
+// Draws that nobody may need: a suite that reads its file draws none.
+Case forbidden(std::uint64_t /*seed*/, std::uint64_t index) {
+  ADD_FAILURE() << "case " << index << " is drawn though it is kept";
+  return fuzz_case(3, index);
+}
+
+TEST_F(KeptCases, AreNotDrawnAgain) {
+  const auto cases = all_of(fuzz_case, 3, 40);
+  EXPECT_EQ(all_of(forbidden, 3, 40), cases);
+}
+
+TEST_F(KeptCases, OfAnotherSeedOrNumberAreDrawn) {
+  (void)all_of(fuzz_case, 3, 40);
+  const std::size_t before = notes().size();
+  EXPECT_EQ(all_of(fuzz_case, 4, 40), drawn(fuzz_case, 4, 40));
+  EXPECT_EQ(all_of(fuzz_case, 4, 30), drawn(fuzz_case, 4, 30));
+  EXPECT_EQ(notes().size(), before) << "another key is no fault";
+}
+
+TEST_F(KeptCases, OfADamagedFileAreDrawnAnewAndKeptAgain) {
+  const auto cases = all_of(fuzz_case, 3, 20);
+  const std::string bytes = *read_file(file(), kMost);
+  std::string changed = bytes;
+  changed[changed.size() / 2] ^= 4;
+  for (const std::string& damaged : {changed, bytes.substr(0, bytes.size() / 2), std::string("x"), bytes + "more"}) {
+    ASSERT_TRUE(write_file(file(), damaged).has_value());
+    const std::size_t before = notes().size();
+    EXPECT_EQ(all_of(fuzz_case, 3, 20), cases);
+    ASSERT_EQ(notes().size(), before + 1);
+    EXPECT_THAT(notes().back(), HasSubstr("is damaged; its cases are drawn anew"));
+    EXPECT_EQ(*read_file(file(), kMost), bytes);
+  }
+}
+
+TEST_F(KeptCases, AreNotKeptWhereASuiteEndsEarly) {
+  {
+    const auto suite = drawn_suite("some", fuzz_case, 3, 20);
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(suite->next().has_value());
+  }
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+}  // namespace
+}  // namespace qconform::kept
