@@ -32,7 +32,7 @@ endfunction()
 
 qconform_reference_test(oracle_test property oracle/definitions_test.cc)
 qconform_reference_test(requantize_test property numerics/requantize_test.cc COST 2
-  NATIVE "AMillionValues$" "^RequantizeProfiles")
+  NATIVE "HalfAMillionValues$" "^RequantizeProfiles")
 qconform_reference_test(geometry_test unit convolution/geometry_test.cc)
 qconform_reference_test(convolution_test property
   convolution/convolution_test.cc)
@@ -42,7 +42,7 @@ qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   linear_quantization/linear_quantization_test.cc
   tests/quantize_sweep.cc tests/small_float.cc)
-qconform_reference_test(integers_test property numerics/integers_test.cc COST 4 NATIVE "EqualsGmp" "RoundsQuotients")
+qconform_reference_test(integers_test property numerics/integers_test.cc OPTIMIZED NATIVE "EqualsGmp" "RoundsQuotients")
 qconform_reference_test(admissible_test property
   numerics/admissible_test.cc numerics/admissible_models_test.cc numerics/admissible_set_test.cc
   numerics/float_expressions_test.cc tests/admissible.cc)

@@ -22,6 +22,7 @@ import time
 
 BACKENDS = ["--backend", "scalar", "--backend", "pad-raw-zero"]
 JOURNAL = "campaign.journal"
+UNEXPLAINED = ["--no-explain", "--no-shrink"]
 MARK = b"\x89QCJREC\n"
 
 
@@ -174,7 +175,8 @@ def check_shards(program, folder, options):
     program.run(1, "report", "merge", str(folder / "right" / "report.json"), str(folder / "left" / JOURNAL), inputs[1],
                 "-o", str(folder / "again"))
     require_same(folder / "single", folder / "again", "overlapping merges of merges")
-    program.run(1, "fuzz", *BACKENDS, "--seed", "8", "--cases", "300", "--out", str(folder / "other"))
+    program.run(1, "fuzz", *BACKENDS, "--seed", "8", "--cases", "300", "--no-explain", "--no-shrink", "--out",
+                str(folder / "other"))
     output = program.run(2, "report", "merge", inputs[0], str(folder / "other"), "-o", str(folder / "no"))
     require("--seed" in output, f"merging campaigns of two seeds says: {output}")
 
@@ -187,8 +189,10 @@ def check_faults(program, folder, _):
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         out = folder / number.name
-        process = program.start(*fuzz(out, 10**9))
-        time.sleep(1)
+        # One of them builds the whole report.
+        process = program.start(*fuzz(out, 10**9, 2, *([] if number == signal.SIGINT else UNEXPLAINED)))
+        while not is_live(process, out):
+            time.sleep(0.02)
         process.send_signal(number)
         output = process.communicate()[0]
         require(process.returncode in (0, 1) and (out / "report.json").exists(),
@@ -211,7 +215,7 @@ def check_faults(program, folder, _):
     require(old == [JOURNAL + ".previous" + more for more in ("", "-2", "-3")], f"of four campaigns there are {old}")
 
     out = folder / "replaced"
-    process = program.start(*fuzz(out, 10**9))
+    process = program.start(*fuzz(out, 10**9, 2, *UNEXPLAINED))
     while not is_live(process, out):
         time.sleep(0.02)
     time.sleep(0.5)  # some blocks

@@ -202,8 +202,8 @@ class PlantedDefect : public ::testing::TestWithParam<PlantedKernel> {};
 
 TEST_P(PlantedDefect, IsCaughtAndTheRunExitsOne) {
   const TemporaryFolder folder;
-  const auto result = planted(std::string("run --suite random --cases 300 --backend ") + GetParam().kernel + " --out " +
-                              folder.path().string());
+  const auto result = planted(std::string("run --suite random --cases 300 --no-explain --backend ") +
+                              GetParam().kernel + " --out " + folder.path().string());
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr(GetParam().says), HasSubstr("F1"), HasSubstr("replay")));
 
@@ -250,16 +250,22 @@ TEST(Findings, AreShrunkAndWrittenInEveryForm) {
   const std::string text{std::istreambuf_iterator<char>(note), {}};
   EXPECT_THAT(text, HasSubstr("qconform replay " + (folder.path() / "F1.json").string() + " --backend pair-sat-i16"));
 
+  // Without explanations, which take the run most of its time, the finding comes from a case of its own.
+  ASSERT_EQ(planted(run + " --no-explain").exit_code, 1);
+  const auto unexplained = load_case(folder.path() / "F1.original.json");
+  ASSERT_TRUE(unexplained);
   std::filesystem::remove(folder.path() / "F1.original.json");
-  EXPECT_THAT(planted(run + " --no-shrink").output, Not(HasSubstr("shrunk")));
-  EXPECT_EQ(*load_case(folder.path() / "F1.json"), *original);
+  EXPECT_THAT(planted(run + " --no-explain --no-shrink").output, Not(HasSubstr("shrunk")));
+  EXPECT_EQ(*load_case(folder.path() / "F1.json"), *unexplained);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "F1.original.json"));
 }
 
 TEST(Shrink, WritesTheSmallestCaseAndExitsOne) {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder.path() / name).string(); };
-  ASSERT_EQ(planted("run --suite random --cases 300 --backend pad-raw-zero --no-shrink --out " + at("")).exit_code, 1);
+  ASSERT_EQ(planted("run --suite random --cases 300 --backend pad-raw-zero --no-shrink --no-explain --out " + at(""))
+                .exit_code,
+            1);
   const std::string shrink = "shrink " + at("F1.json") + " --backend pad-raw-zero ";
   const auto result = planted(shrink);
   EXPECT_EQ(result.exit_code, 1);

@@ -14,9 +14,10 @@ inline int scaled(int count) {
   return std::max(1, static_cast<int>(count * scale));
 }
 
-/// A sweep over many values takes one of this many: 64 by default, and every value from scale 64 on.
+/// A sweep over many values takes one of this many: 256 by default, and every value from scale 64 on.
 inline std::int64_t sweep_stride() {
-  return 6400 / std::min(6400, scaled(100));
+  const int hundredths = scaled(100);
+  return hundredths >= 6400 ? 1 : 25600 / hundredths;
 }
 
 }  // namespace qconform::testing

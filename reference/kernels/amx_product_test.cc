@@ -75,7 +75,7 @@ constexpr ConvolutionMicroKernels kEmulated = {.x_bytes = 1,
                                                .to_channels_first = nullptr};
 
 TEST(AmxProduct, EqualsTheReferenceOnEmulatedTiles) {
-  const int cases = testing::scaled(600);
+  const int cases = testing::scaled(300);
   for (int i = 0; i < cases; ++i) {
     testing::SplitMixRandom random(static_cast<std::uint64_t>(i) + 9'000'000);
     const ConvInteger node{testing::random_operands(random)};

@@ -45,7 +45,7 @@ RandomNode random_node(SplitMixRandom& random, const ConvolutionOperands& operan
   accumulate(operands, x, w, sums);
   const QLinearConv node = testing::random_requantization(random, operands, sums);
   const RoundingProfile profile = kAllRoundingProfiles[random.between(0, kRoundingProfiles - 1)];
-  return {node, profile, x, w, testing::expected_bytes(node, profile, x, w)};
+  return {node, profile, x, w, testing::expected_bytes(node, profile, testing::exact_sums(node.operands, x, w))};
 }
 
 std::vector<std::byte> x_channels_last(const RandomNode& r) {

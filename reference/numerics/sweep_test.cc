@@ -16,12 +16,12 @@ namespace {
 
 // The randomized checks of the admissible sets at full length.
 
-TEST(AdmissibleLong, FloatExpressionsAreInsideF5OnTwentyMillionElements) {
-  check_float_expressions(testing::scaled(20'000'000));
+TEST(AdmissibleLong, FloatExpressionsAreInsideF5OnFiveMillionElements) {
+  check_float_expressions(testing::scaled(5'000'000));
 }
 
-TEST(AdmissibleLong, QuickDecisionsAreExactOnTenMillionElements) {
-  check_quick_decisions(testing::scaled(10'000'000));
+TEST(AdmissibleLong, QuickDecisionsAreExactOnThreeMillionElements) {
+  check_quick_decisions(testing::scaled(3'000'000));
 }
 
 // Every float32, infinities and NaN included, to every format of at most 16 bits that has a sign, with

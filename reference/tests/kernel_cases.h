@@ -52,8 +52,12 @@ struct ExpectedOutput {
 
 [[nodiscard]] ExpectedOutput expected_sums(const ConvInteger& node, std::span<const std::byte> x,
                                            std::span<const std::byte> w);
+/// The sums of products of both convolutions, without wrapping.
+[[nodiscard]] std::vector<std::int64_t> exact_sums(const ConvolutionOperands& operands, std::span<const std::byte> x,
+                                                   std::span<const std::byte> w);
+/// From these sums, which are those of every profile.
 [[nodiscard]] ExpectedOutput expected_bytes(const QLinearConv& node, RoundingProfile profile,
-                                            std::span<const std::byte> x, std::span<const std::byte> w);
+                                            std::span<const std::int64_t> sums);
 [[nodiscard]] ExpectedOutput expected_of(const QuantizeLinear& node, std::span<const std::byte> x);
 [[nodiscard]] ExpectedOutput expected_of(const DequantizeLinear& node, std::span<const std::byte> x);
 

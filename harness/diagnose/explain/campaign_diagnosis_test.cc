@@ -320,7 +320,7 @@ TEST(CampaignDiagnosis, CountsNoMoreCasesToACauseThanAFullExamination) {
 // Findings of one backend and operator differ in what is wrong, and each shows that in a case of its own. A partial
 // explanation leaves something unexplained.
 TEST(CampaignDiagnosis, NoTwoFindingsAreOne) {
-  const auto stride = static_cast<std::size_t>(std::max(1, 24 / testing::scaled(1)));
+  const auto stride = static_cast<std::size_t>(std::max(1, 48 / testing::scaled(1)));
   std::size_t several = 0;
   for (const Operator& op : operators()) {
     if (op.name != "QLinearConv" && op.name != "ConvInteger" && op.name != "QuantizeLinear") continue;
@@ -463,7 +463,7 @@ TEST(CampaignDiagnosis, TheSmallestCaseHasTheCauseOfItsFinding) {
 }
 
 TEST(CampaignDiagnosis, IsBoundedHoweverManyCasesFail) {
-  constexpr std::uint64_t kCases = 1200;
+  constexpr std::uint64_t kCases = 600;
   std::uint64_t runs = 0;
   const Report report =
       run_on(std::make_unique<Constant>(runs),

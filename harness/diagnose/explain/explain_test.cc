@@ -197,6 +197,7 @@ TEST(Explain, DoesNotGuessWhatIsNotModelled) {
     TrialOptions options;
     options.hold_out = true;
     options.further = 400;
+    options.failing = 60;
     const Trial trial = try_to_explain(plant(held.op_type, {held.id}), options);
     ASSERT_TRUE(trial.explanation.has_value()) << held.id << " never fails";
     const Explanation& e = *trial.explanation;
