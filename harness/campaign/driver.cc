@@ -121,7 +121,6 @@ class Driver {
 
   Result<CampaignSnapshot> run() {
     (void)signal(SIGPIPE, SIG_IGN);  // a job that is gone is noticed otherwise
-    (void)signal(SIGXFSZ, SIG_IGN);  // writing beyond a limit gives an error then
     std::vector<std::string> remarks;
     QCONFORM_TRY(store_.open(options_.folder, options_.take, remarks));
     if (store_.has_campaign()) QCONFORM_TRY(options_identity_fits());

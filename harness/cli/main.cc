@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 
 #include <exception>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
+#include "harness/base/error.h"
 #include "harness/base/text.h"
 #include "harness/cli/command.h"
 #include "harness/cli/report_output.h"
@@ -104,10 +106,14 @@ int run_command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  (void)signal(SIGXFSZ, SIG_IGN);  // memory and files beyond a limit (ulimit -f) give errors then
   try {
     qconform::backend::offer_libraries(qconform::libraries::libraries());
     qconform::offer_model_runtime(qconform::libraries::model_runtime);
     return run_command(argc, argv);
+  } catch (const qconform::MachineFailure& failure) {
+    say(stderr, "{} {}\n", painter(stderr).bad("qconform:"), failure.what());
+    return kFault;
   } catch (const std::exception& error) {
     say(stderr, "{} internal error: {}\n", painter(stderr).bad("qconform:"), error.what());
     return kFault;

@@ -222,6 +222,16 @@ TEST(Stopped, NothingIsExplainedWhereEnoughHasFailed) {
   EXPECT_THAT(result.output, AllOf(HasSubstr("F1 wrong"), Not(HasSubstr("explained")), Not(HasSubstr("shrunk"))));
 }
 
+TEST(Limits, FilesThatMayNotGrowAreAnErrorThatNamesTheLimit) {
+  for (const std::string command : {"run --suite random --cases 20", "fuzz --cases 600 --seed 1 --no-within"}) {
+    const TemporaryFolder folder;
+    const ProgramResult result =
+        qconform(command + " --backend scalar --isolation all --out " + folder.path().string(), "ulimit -f 8;");
+    EXPECT_EQ(result.exit_code, 2) << command << "\n" << result.output;
+    EXPECT_THAT(result.output, AllOf(HasSubstr("ulimit -f"), Not(HasSubstr("internal error")))) << command;
+  }
+}
+
 TEST(News, TheFirstFailureOfEachBackendIsToldWithACaseThatReplays) {
   const TemporaryFolder folder;
   const ProgramResult result = qconform(

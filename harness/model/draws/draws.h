@@ -47,13 +47,15 @@ class Swarm {
   /// Every feature as usual.
   Swarm() { weights_.fill(Weight::usual); }
   /// The weights of the block that case `index` of `seed` belongs to: half of the features as usual,
-  /// a quarter left out, a quarter made common.
+  /// a quarter left out, a quarter made common. Its cases are to be small.
   [[nodiscard]] static Swarm of_case(std::uint64_t seed, std::uint64_t index);
 
   /// How much of a feature a case has. Blocks have none, as usual or common.
   enum class Weight : std::uint8_t { none, usual, common, always };
   void set(Feature feature, Weight weight) { weights_[feature.position] = weight; }
-  /// These weights, and those of `other` where these are as usual.
+  /// Whether most cases are to be small, as where their number counts: a suite of many cases.
+  [[nodiscard]] bool keeps_small() const { return keeps_small_; }
+  /// These weights, and those of `other` where these are as usual. Keeps cases small where one of the two does.
   [[nodiscard]] Swarm over(const Swarm& other) const;
 
   /// Draws whether a case has `feature`, which usually happens `numerator` times in `denominator`,
@@ -69,6 +71,7 @@ class Swarm {
   [[nodiscard]] Weight weight(Feature feature) const { return weights_[feature.position]; }
 
   std::array<Weight, kFeatures> weights_;
+  bool keeps_small_ = false;
 };
 
 // Random tensors and parameters that the generators share.

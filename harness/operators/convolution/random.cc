@@ -104,14 +104,16 @@ void draw_most_channels(Rng& rng, const Swarm& swarm, LargeExtent large, Convolu
 }
 
 // Convolutions of any size kill as many defect models as small ones, but for float32 accumulation and sums beyond
-// int32; the largest quarter of them costs nine tenths of the time. One in 16 of those may be as large as it is drawn.
+// int32; the largest quarter of them costs nine tenths of the time. One in 16 may be as large as it is drawn.
 constexpr std::int64_t kFewProducts = 2048;
 constexpr std::uint64_t kLargeTurn = 16;
 
-std::int64_t draw_most_products(const Rng& rng, LargeExtent large) {
+constexpr auto kAnyProducts = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t draw_most_products(const Rng& rng, LargeExtent large, const Swarm& swarm) {
+  if (!swarm.keeps_small() || large != LargeExtent::none) return kAnyProducts;
   Rng own = aside(rng, 3);
-  const bool is_free = own.chance(1, kLargeTurn) || large != LargeExtent::none;
-  return is_free ? std::numeric_limits<std::int64_t>::max() : kFewProducts;
+  return own.chance(1, kLargeTurn) ? kAnyProducts : kFewProducts;
 }
 
 std::int64_t products_of(const ConvolutionGeometry& sizes) {
@@ -341,20 +343,20 @@ void make_values_rare(const Rng& rng, const Swarm& swarm, Convolution& drawn) {
 }  // namespace
 
 Convolution random_convolution(Rng& rng, bool is_quantized, LargeExtent large, const Swarm& swarm) {
-  constexpr auto kAny = std::numeric_limits<std::int64_t>::max();
-  return is_quantized ? draw_qlinear_conv(rng, large, swarm, kAny) : draw_conv_integer(rng, large, swarm, kAny);
+  return is_quantized ? draw_qlinear_conv(rng, large, swarm, kAnyProducts)
+                      : draw_conv_integer(rng, large, swarm, kAnyProducts);
 }
 
 Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
   const LargeExtent large = draw_large_extent(rng, swarm);
-  Convolution drawn = draw_qlinear_conv(rng, large, swarm, draw_most_products(rng, large));
+  Convolution drawn = draw_qlinear_conv(rng, large, swarm, draw_most_products(rng, large, swarm));
   make_values_rare(rng, swarm, drawn);
   return build_convolution(std::move(drawn));
 }
 
 Case random_conv_integer(Rng& rng, const Swarm& swarm) {
   const LargeExtent large = draw_large_extent(rng, swarm);
-  return build_convolution(draw_conv_integer(rng, large, swarm, draw_most_products(rng, large)));
+  return build_convolution(draw_conv_integer(rng, large, swarm, draw_most_products(rng, large, swarm)));
 }
 
 }  // namespace qconform
