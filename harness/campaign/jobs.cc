@@ -317,6 +317,7 @@ bool take_blocks(const Span& done, std::deque<Span>& asked) {
   if (asked.empty()) return false;
   Span& next = asked.front();
   const bool is_part = done.cases < next.cases;
+  if (!done.is_valid() && done.cases != 0) return false;
   if (done.first != next.first || done.blocks > next.blocks || done.cases > next.cases) return false;
   if (is_part && done.blocks != 1) return false;
   if (is_part || done.blocks == next.blocks) {
