@@ -137,7 +137,9 @@ std::optional<Case> random(const DrawsWithin& inside, std::uint64_t seed, std::u
   if (inside.drawn().empty()) return std::nullopt;
   Rng rng(seed ^ kInsideStream, index);
   const DrawsWithin::Drawn& drawn = inside.drawn()[rng.below(static_cast<std::uint32_t>(inside.drawn().size()))];
-  for (const Swarm& swarm : {drawn.swarm.over(Swarm::of_case(seed, index)), drawn.swarm}) {
+  Swarm mixed = drawn.swarm.over(Swarm::of_case(seed, index));
+  mixed.keep_small();
+  for (const Swarm& swarm : {mixed, drawn.swarm}) {
     for (int i = 0; i < kDraws; ++i) {
       Case result = drawn.known->draw(rng, swarm);
       if (inside.takes(result)) return result;

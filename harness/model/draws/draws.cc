@@ -17,7 +17,6 @@ constexpr std::uint64_t kBlockStream = 0x5357'4152'4D00'0000U;
 Swarm Swarm::of_case(std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed ^ kBlockStream, index / kSwarmBlock);
   Swarm swarm;
-  swarm.keeps_small_ = true;
   for (std::size_t position = 0; position < kFirstSelecting; ++position) {
     const std::uint64_t choice = rng.below(4);
     swarm.weights_[position] = choice == 0 ? Weight::none : choice == 1 ? Weight::common : Weight::usual;

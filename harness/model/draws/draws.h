@@ -47,13 +47,14 @@ class Swarm {
   /// Every feature as usual.
   Swarm() { weights_.fill(Weight::usual); }
   /// The weights of the block that case `index` of `seed` belongs to: half of the features as usual,
-  /// a quarter left out, a quarter made common. Its cases are to be small.
+  /// a quarter left out, a quarter made common.
   [[nodiscard]] static Swarm of_case(std::uint64_t seed, std::uint64_t index);
 
   /// How much of a feature a case has. Blocks have none, as usual or common.
   enum class Weight : std::uint8_t { none, usual, common, always };
   void set(Feature feature, Weight weight) { weights_[feature.position] = weight; }
-  /// Whether most cases are to be small, as where their number counts: a suite of many cases.
+  /// Makes most cases small, as where their number counts: in suites of many cases.
+  void keep_small() { keeps_small_ = true; }
   [[nodiscard]] bool keeps_small() const { return keeps_small_; }
   /// These weights, and those of `other` where these are as usual. Keeps cases small where one of the two does.
   [[nodiscard]] Swarm over(const Swarm& other) const;
