@@ -162,6 +162,20 @@ TEST(Bench, NamesTheCodeThatRan) {
   }
 }
 
+TEST(Bench, DoesNotTimeTheWayToAWorker) {
+  const Contestant remote{"remote", [] {
+                            backend::SandboxPolicy all;
+                            all.which = backend::SandboxPolicy::Which::all;
+                            return backend::select("scalar", RoundingProfile::correctly_rounded, all);
+                          }};
+  const auto result = bench("1x1 4->4 @3", {named("scalar"), remote});
+  ASSERT_TRUE(result) << result.error().text();
+  const Timing& timing = result->layers[0].timings[1];
+  EXPECT_FALSE(timing.timed());
+  EXPECT_THAT(timing.verdict.detail, HasSubstr("computes in a worker"));
+  EXPECT_TRUE(result->layers[0].ratios.empty());
+}
+
 TEST(Bench, RefusesABackendThatIsNotThere) {
   const auto result = bench("1x1 4->4 @3", {named("scalar"), named("nothing")});
   ASSERT_FALSE(result);

@@ -45,7 +45,8 @@ inline constexpr double kAskReadiness = -2;  ///< the first request
                                   WorkerChannel& channel);
 
 /// The backend's own prepare_repeated where it has one; else its prepare and run, on the case's tensors
-/// and into memory that stays the same from run to run: channels first, one thread.
+/// and into memory that stays the same from run to run: channels first, one thread. Refuses a backend in a worker,
+/// whose runs cannot be told from the messages around them.
 [[nodiscard]] RepeatedPreparation prepare_repeated(Backend& backend, const Case& test_case, const RunSetting& wanted);
 
 Result<std::vector<int>> choose_cpus(int threads) {
@@ -411,6 +412,9 @@ class PlainRun final : public RepeatedRun {
 }  // namespace
 
 RepeatedPreparation prepare_repeated(Backend& backend, const Case& test_case, const RunSetting& wanted) {
+  if (backend.worker() != nullptr) {
+    return outcome::Unsupported{"it computes in a worker: the way there and back would be a part of each time"};
+  }
   if (auto own = backend.prepare_repeated(test_case, wanted)) return std::move(*own);
   Preparation prepared = backend.prepare(test_case);
   return std::visit(
