@@ -22,6 +22,7 @@ struct BlockOptions {
   std::string suite = "fuzz";  ///< name of the suite in reports
   JudgeOptions judge;
   std::vector<KnownContracts> contracts = {};  ///< contracts of the backends: held against each case
+  double sum_seconds = 0.5;                    ///< a job sends the sum of its blocks about as often
   std::function<bool()> stop = {};             ///< asked before every case whether to end; may be empty
   std::function<void()> progress = {};         ///< called after every case; may be empty
 };

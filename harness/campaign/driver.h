@@ -55,9 +55,8 @@ class Jobs {
   /// A job that takes more blocks now: some run, the next ones wait. nullopt where all are supplied.
   [[nodiscard]] std::optional<std::size_t> next_idle() const;
   /// Hands `blocks` to a job, which is idle. They come back summed up in one message or several: soon where a block
-  /// fails in a way that the job has not told of, else about every kSumSeconds.
+  /// fails in a way that the job has not told of, else about every BlockOptions::sum_seconds.
   void submit(std::size_t job, const Span& blocks);
-  static constexpr double kSumSeconds = 0.5;
   /// Asks the jobs to end after the current case: its block comes back as a part, and what had not begun with no cases.
   void stop();
   /// Waits for messages and returns them. Errors: a job died kMostEnds times at the same block, or while it opened its

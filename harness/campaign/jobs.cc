@@ -172,11 +172,15 @@ void Jobs::send_command(Job& job, const Span& blocks) {
 
 namespace {
 
-// The blocks that a job has done and not sent. A record for each second costs a hundredth of one for each block.
+// Holds the blocks that a job has done and not sent. A record for each half second costs a hundredth of one for each
+// block.
 class UnsentBlocks {
  public:
   // `cases`: how many cases are done and not sent.
-  UnsentBlocks(int file, std::atomic<std::uint64_t>& cases) : file_(file), cases_(cases) { cases_ = 0; }
+  UnsentBlocks(int file, double sum_seconds, std::atomic<std::uint64_t>& cases)
+      : file_(file), sum_seconds_(sum_seconds), cases_(cases) {
+    cases_ = 0;
+  }
 
   void add(BlockResult done) {
     const bool fails_anew = note_failures(done.aggregate, told_);
@@ -186,7 +190,7 @@ class UnsentBlocks {
       return;
     }
     static_cast<void>(blocks_.insert(done.span, std::move(done.aggregate)));
-    if (fails_anew || seconds_since(sent_) >= Jobs::kSumSeconds) send();
+    if (fails_anew || seconds_since(sent_) >= sum_seconds_) send();
   }
 
   void send() {
@@ -200,6 +204,7 @@ class UnsentBlocks {
 
  private:
   int file_;
+  double sum_seconds_;
   std::atomic<std::uint64_t>& cases_;
   BlockAggregates blocks_;
   std::set<FailureKey> told_;
@@ -236,7 +241,7 @@ void Jobs::run(std::size_t number, int commands, int messages) {
     std::atomic<std::uint64_t>& cases = cases_[number];
     options_.stop = [this] { return stop_->load(std::memory_order_relaxed) != 0; };
     options_.progress = [&cases] { cases.fetch_add(1, std::memory_order_relaxed); };
-    UnsentBlocks unsent(messages, cases);
+    UnsentBlocks unsent(messages, options_.sum_seconds, cases);
     for (Span command; receive_command(commands, command);) {
       if (const auto done = run_blocks(command, *backends, options_, unsent); !done) {
         send_error(messages, done.error().text());
