@@ -50,7 +50,7 @@ class RepeatedInTree final : public RepeatedRun {
     return outcome::Produced{output_};
   }
   [[nodiscard]] RunSetting setting() const override { return setting_; }
-  [[nodiscard]] std::string implementation() const override { return std::string(node_->way()); }
+  [[nodiscard]] std::string implementation() const override { return std::string(node_->implementation()); }
 
  private:
   Tensor output_;
@@ -73,9 +73,7 @@ std::string no_kernel(const char* kernels, const Case& test_case, const Lowered&
 class InTree final : public Backend {
  public:
   InTree(const reference::KernelSet& kernels, RoundingProfile profile, std::string name)
-      : kernels_(kernels), profile_(profile), info_{std::move(name), kVersion, "in-tree", true} {
-    info_.takes_graphs = false;
-  }
+      : kernels_(kernels), profile_(profile), info_{std::move(name), kVersion, "in-tree", true} {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 

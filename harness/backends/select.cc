@@ -61,6 +61,14 @@ std::vector<std::string> kernels_where(bool available) {
   return names;
 }
 
+// Null for another backend.
+const reference::KernelSet* kernel_set_of(const Specification& what) {
+  const auto sets = reference::kernel_sets();
+  const auto found =
+      std::find_if(sets.begin(), sets.end(), [&](const reference::KernelSet& set) { return what.name == set.name; });
+  return what.kind == SelectedKind::named && found != sets.end() ? &*found : nullptr;
+}
+
 // Those profiles name an arithmetic; the others admit sets.
 bool names_an_arithmetic(const ProfileInfo& info) {
   const auto tier = tier_of(info.profile);
@@ -159,9 +167,7 @@ Result<std::unique_ptr<Backend>> open_here(const Specification& what, RoundingPr
   if (what.name == kInterpreter) return interpreter(what);
   if (what.name == kFused) return fused(what);
   if (const Library* library = library_of(what)) return open_library(*library, what);
-  for (const reference::KernelSet& set : reference::kernel_sets()) {
-    if (what.name == set.name) return open_kernels(set, what, arithmetic);
-  }
+  if (const auto* set = kernel_set_of(what)) return open_kernels(*set, what, arithmetic);
   return tl::unexpected(no_such_backend(what));
 }
 
@@ -332,6 +338,11 @@ Result<std::vector<std::string>> whole_names(const std::vector<std::string>& bac
   std::vector<std::string> names;
   for (const Specification& what : all) names.push_back(text_of(what));
   return names;
+}
+
+bool is_kernel_set(std::string_view name) {
+  const auto what = parse_specification(name);
+  return what && kernel_set_of(*what) != nullptr;
 }
 
 std::vector<std::string> available_kernels() {

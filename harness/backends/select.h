@@ -65,6 +65,8 @@ struct SandboxPolicy {
 /// The settings that may stand behind the @ of kernel sets and defect models.
 [[nodiscard]] Accepted accepted_arithmetics();
 
+/// Whether the text names an in-tree kernel set, on any processor. They take single nodes and no graphs.
+[[nodiscard]] bool is_kernel_set(std::string_view name);
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();
 /// The backends of `run` without --backend: available_kernels(), and the offered libraries that are installed, programs

@@ -254,7 +254,7 @@ class Driver {
     return options_.cases ? std::min(kBlockCases, *options_.cases - block * kBlockCases) : kBlockCases;
   }
 
-  // What keeps a job busy for a second, but no more than lets all jobs end at about the same time.
+  // A job gets blocks for a second, but so few at the end of a campaign that all jobs end at about the same time.
   [[nodiscard]] std::uint64_t blocks_at_once() const {
     const double jobs = options_.jobs;
     const double in_a_second = static_cast<double>(run_.cases()) / kBlockCases / std::max(run_.seconds(), 0.001) / jobs;

@@ -115,5 +115,35 @@ TEST(Jobs, RunTheBlocksOfAJobThatEndedAgain) {
   EXPECT_NE(heard.replaced[0].find("in block 3 (cases 1536 to 2047)"), std::string::npos) << heard.replaced[0];
 }
 
+TEST(FailureNews, TellOnceOfEachBackendWithItsSmallestCase) {
+  const std::vector<BackendInfo> infos(3);
+  CampaignAggregate sum;
+  sum.failures[{0, "QLinearConv", "wrong", "waived"}].smallest = {1, 1, {}};
+  sum.failures[{1, "ConvInteger", "wrong", ""}].smallest = {9, 2, {}};
+  sum.failures[{1, "QLinearConv", "wrong", ""}].smallest = {4, 3, {}};
+  std::string told;
+  const auto tell = [&](std::size_t backend, const BackendInfo&, const Case& test_case, const Verdict&) {
+    told += std::to_string(backend) + ":" + std::to_string(test_case.provenance.index) + " ";
+  };
+  const CaseAt case_at = [](std::uint64_t index) {
+    Case test_case;
+    test_case.provenance.index = index;
+    return test_case;
+  };
+  FailureNews news(tell);
+  news.tell(sum, infos, case_at);
+  EXPECT_EQ(told, "1:3 ");
+  sum.failures[{1, "ConvInteger", "other", ""}].smallest = {1, 4, {}};
+  sum.failures[{2, "QLinearConv", "wrong", ""}].smallest = {5, 5, {}};
+  news.tell(sum, infos, case_at);
+  EXPECT_EQ(told, "1:3 2:5 ");
+
+  told.clear();
+  FailureNews resumed(tell);
+  resumed.skip(sum);
+  resumed.tell(sum, infos, case_at);
+  EXPECT_EQ(told, "");
+}
+
 }  // namespace
 }  // namespace qconform::campaign

@@ -120,8 +120,9 @@ void add_fuzz(CLI::App& app, Action& action) {
       "Without --for and --cases it runs until Ctrl-C, and then writes its report.\n"
       "Three of four cases are made for what a library, plugin or process takes, one of four for everything\n"
       "(docs/contracts.md).\n"
-      "Case i of a seed is the same in every run: --seed S --cases N repeats a campaign. A journal in the folder\n"
-      "holds every finished block of cases: after a crash, --resume continues (docs/campaigns.md).\n"
+      "Case i of a seed is the same in every run of the same backends: --seed S --cases N repeats a campaign. A\n"
+      "journal in the folder holds every finished block of cases: after a crash, --resume continues\n"
+      "(docs/campaigns.md).\n"
       "Exit code: 0 every backend conforms, waived findings aside, 1 one does not, 2 wrong use, or the journal\n"
       "cannot be written.");
   command->add_option("--backend", options->backends,

@@ -161,12 +161,13 @@ Result<void> choose_judge_options(FuzzPlan& plan) {
   return {};
 }
 
-// Asks each backend what it takes.
+// Asks each backend what it takes, before the jobs open backends of their own.
 Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions& options,
-                                                              const std::vector<std::unique_ptr<Backend>>& backends) {
+                                                              const campaign::OpenBackends& open) {
   std::vector<campaign::KnownContracts> list;
-  if (!options.within.within && options.within.only.empty()) return list;
+  if (options.is_guided() || (!options.within.within && options.within.only.empty())) return list;
   keep_in_cache(options.within);
+  QCONFORM_ASSIGN(const auto backends, open());
   ProgressLine line;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (options.within.only.empty() && !is_foreign(*backends[i])) continue;
@@ -175,22 +176,6 @@ Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions&
     list.push_back({i, std::move(contracts)});
   }
   return list;
-}
-
-// Learns which cases say something to the backends, before the jobs open backends of their own.
-Result<void> choose_cases(FuzzPlan& plan) {
-  if (plan.options.is_guided()) {
-    if (!plan.contracts) plan.contracts.emplace();
-    return {};
-  }
-  QCONFORM_ASSIGN(const auto backends, plan.driver.open());
-  if (!plan.contracts) {
-    QCONFORM_ASSIGN(plan.contracts, known_contracts(plan.options, backends));
-  }
-  const auto takes_graphs = [](const auto& backend) { return backend->info().takes_graphs; };
-  plan.driver.identity.without_graphs =
-      plan.contracts->empty() && std::none_of(backends.begin(), backends.end(), takes_graphs);
-  return {};
 }
 
 Result<void> choose_driver(FuzzPlan& plan) {
@@ -213,8 +198,13 @@ Result<void> choose_driver(FuzzPlan& plan) {
   campaign::Shard shard;
   QCONFORM_TRY(choose_shard(plan, shard));
   QCONFORM_ASSIGN(driver.identity, identity_of(options, shard));
-  QCONFORM_TRY(choose_cases(plan));
+  if (!plan.contracts) {
+    QCONFORM_ASSIGN(plan.contracts, known_contracts(options, driver.open));
+  }
   driver.identity.contracts = *plan.contracts;
+  driver.identity.without_graphs =
+      !options.is_guided() && plan.contracts->empty() &&
+      std::all_of(options.backends.begin(), options.backends.end(), backend::is_kernel_set);
   driver.block = {.case_at = campaign::cases_of(driver.identity),
                   .suite = driver.identity.suite_name(),
                   .judge = plan.judge,

@@ -104,8 +104,6 @@ struct BackendInfo {
   bool concurrent = false;
   /// Whether one prepared case can run on other inputs, which replace the first ones in the same memory.
   bool takes_other_inputs = false;
-  /// Whether it may take graphs, and operators that graphs alone have; false where it refuses all of them.
-  bool takes_graphs = true;
   /// qconform sends it no cases out of contract (valid_only() of harness/backends/kinds.h).
   QC_FIELD(
       bool, valid_only, {}, "valid_only",

@@ -89,7 +89,7 @@ struct Head {
   std::uint64_t digest = 0;  // of the bytes behind the head
 };
 
-// What a program draws follows from its code: the library or program that holds this function.
+// Adds the program, whose code decides what is drawn: the file that holds this function, a program or a library.
 void add_program(Digest& digest) {
   digest.add(std::string_view(kVersion));
   digest.add(std::string_view(kCommit));
@@ -109,25 +109,22 @@ std::uint64_t digest_of_bytes(std::string_view bytes) {
   return digest.value();
 }
 
-class KeptSuite final : public Suite {
+class KeptSuite final : public DrawnSuite {
  public:
-  KeptSuite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count)
-      : name_(std::move(name)), draw_(draw), seed_(seed), count_(count) {}
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] std::optional<std::uint64_t> size() const override { return count_; }
+  using DrawnSuite::DrawnSuite;
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (!is_open_) open();
-    if (index_ == count_) return std::nullopt;
+    if (is_at_end()) return std::nullopt;
     if (!unread_.empty()) {
       if (auto read = read_next()) {
-        ++index_;
+        pass();
         return std::move(read->test_case);
       }
       note(fmt::format("{}: is damaged; its cases are drawn anew", file_.string()));
       unread_ = {};
     }
-    Case drawn = draw_(seed_, index_++);
-    keep(drawn);
+    QCONFORM_ASSIGN(auto drawn, DrawnSuite::next());
+    keep(*drawn);
     return drawn;
   }
 
@@ -135,7 +132,7 @@ class KeptSuite final : public Suite {
   void open() {
     is_open_ = true;
     if (folder().empty()) return;
-    file_ = folder() / fmt::format("cases-{}.bin", name_);
+    file_ = folder() / fmt::format("cases-{}.bin", name());
     std::error_code ignored;
     if (fs::exists(file_, ignored)) read();
     keeps_ = unread_.empty();
@@ -144,9 +141,9 @@ class KeptSuite final : public Suite {
   [[nodiscard]] std::uint64_t key() const {
     Digest digest;
     add_program(digest);
-    digest.add(std::string_view(name_));
-    digest.add(seed_);
-    digest.add(count_);
+    digest.add(std::string_view(name()));
+    digest.add(seed());
+    digest.add(*size());
     return digest.value();
   }
 
@@ -158,7 +155,7 @@ class KeptSuite final : public Suite {
     const bool is_one = bytes && bytes->size() >= sizeof head && head.mark == kMark;
     if (is_one && head.key != key()) return;
     const bool is_whole =
-        is_one && head.count == count_ && head.digest == digest_of_bytes(std::string_view(*bytes).substr(sizeof head));
+        is_one && head.count == *size() && head.digest == digest_of_bytes(std::string_view(*bytes).substr(sizeof head));
     if (!is_whole) {
       note(fmt::format("{}: {}; its cases are drawn anew", file_.string(),
                        bytes ? "is damaged" : "cannot be read: " + bytes.error().message));
@@ -169,13 +166,13 @@ class KeptSuite final : public Suite {
   }
 
   std::optional<LabelledCase> read_next() {
-    std::uint64_t size = 0;
-    if (unread_.size() < sizeof size) return std::nullopt;
-    std::memcpy(&size, unread_.data(), sizeof size);
-    unread_ = unread_.subspan(sizeof size);
-    if (size > unread_.size()) return std::nullopt;
-    auto read = decode_labelled_case(unread_.first(size));
-    unread_ = unread_.subspan(size);
+    std::uint64_t length = 0;
+    if (unread_.size() < sizeof length) return std::nullopt;
+    std::memcpy(&length, unread_.data(), sizeof length);
+    unread_ = unread_.subspan(sizeof length);
+    if (length > unread_.size()) return std::nullopt;
+    auto read = decode_labelled_case(unread_.first(length));
+    unread_ = unread_.subspan(length);
     return read;
   }
 
@@ -183,23 +180,18 @@ class KeptSuite final : public Suite {
     if (!keeps_) return;
     if (bytes_.empty()) bytes_.resize(sizeof(Head));
     const LabelledCase labelled{drawn};
-    const std::uint64_t size = encoded_size(labelled);
-    bytes_.append(reinterpret_cast<const char*>(&size), sizeof size);
+    const std::uint64_t length = encoded_size(labelled);
+    bytes_.append(reinterpret_cast<const char*>(&length), sizeof length);
     const std::size_t begin = bytes_.size();
-    bytes_.resize(begin + size);
+    bytes_.resize(begin + length);
     encode(labelled, std::as_writable_bytes(std::span(bytes_)).subspan(begin));
-    if (index_ != count_) return;
-    const Head head{kMark, key(), count_, digest_of_bytes(std::string_view(bytes_).substr(sizeof(Head)))};
+    if (!is_at_end()) return;
+    const Head head{kMark, key(), *size(), digest_of_bytes(std::string_view(bytes_).substr(sizeof(Head)))};
     std::memcpy(bytes_.data(), &head, sizeof head);
-    write(file_, bytes_, "the cases of the suite " + name_);
+    write(file_, bytes_, "the cases of the suite " + name());
     bytes_ = {};
   }
 
-  std::string name_;
-  DrawnSuite::Draw draw_;
-  std::uint64_t seed_;
-  std::uint64_t count_;
-  std::uint64_t index_ = 0;
   fs::path file_;
   bool is_open_ = false;
   bool keeps_ = false;

@@ -36,7 +36,7 @@ class PreparedNode {
 
   /// The name of the way in which it computes, of those that its kernel set chooses from: "pointwise". Empty where
   /// there is one way only.
-  [[nodiscard]] virtual std::string_view way() const { return {}; }
+  [[nodiscard]] virtual std::string_view implementation() const { return {}; }
 };
 
 /// One implementation of all operators. quantize_linear and dequantize_linear return null for element

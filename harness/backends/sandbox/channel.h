@@ -18,7 +18,7 @@
 
 namespace qconform {
 
-// Cases and outcomes as bytes, between qconform and its workers on the same machine.
+// Cases and outcomes as bytes, between qconform and its workers on the same machine, and cases in files of its cache.
 
 /// The first message of a worker: which backend it has, or why it has none.
 struct Hello {

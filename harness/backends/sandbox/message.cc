@@ -207,7 +207,6 @@ void walk(Pass& pass, Subject& hello) {
   walk(pass, hello.info.kind);
   walk(pass, hello.info.concurrent);
   walk(pass, hello.info.takes_other_inputs);
-  walk(pass, hello.info.takes_graphs);
   walk(pass, hello.info.valid_only);
   walk_texts(pass, hello.info.capabilities);
   walk_texts(pass, hello.info.pinned);

@@ -52,7 +52,7 @@ class BlockedConvolution {
 
   // The channels that the lanes of the sums belong to.
   [[nodiscard]] std::span<const WeightPanel> panels() const { return path_->panels(); }
-  [[nodiscard]] std::string_view way() const { return path_->name(); }
+  [[nodiscard]] std::string_view implementation() const { return path_->implementation(); }
 
   [[nodiscard]] OutputPlacement output() const {
     return {.channels = setup_.operands.geometry.output_channels,
@@ -85,7 +85,7 @@ class BlockedQLinearConv final : public PreparedNode {
     convolution_.run(x, RequantizingWriter(requantization_, micro_kernels_, convolution_.output(), y.data()), threads);
   }
 
-  [[nodiscard]] std::string_view way() const override { return convolution_.way(); }
+  [[nodiscard]] std::string_view implementation() const override { return convolution_.implementation(); }
 
  private:
   BlockedConvolution convolution_;
@@ -127,7 +127,7 @@ class BlockedConvInteger final : public PreparedNode {
     convolution_.run(x, CopyingWriter(convolution_.output(), y.data()), threads);
   }
 
-  [[nodiscard]] std::string_view way() const override { return convolution_.way(); }
+  [[nodiscard]] std::string_view implementation() const override { return convolution_.implementation(); }
 
  private:
   BlockedConvolution convolution_;

@@ -64,8 +64,8 @@ class ConvolutionPath {
   /// The channels that the lanes of the sums belong to.
   [[nodiscard]] virtual std::span<const WeightPanel> panels() const = 0;
 
-  /// As PreparedNode::way().
-  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// As PreparedNode::implementation().
+  [[nodiscard]] virtual std::string_view implementation() const = 0;
 };
 
 /// Panels of weights and strips of x (lowering.h): what most layers take.

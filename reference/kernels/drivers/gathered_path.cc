@@ -169,7 +169,7 @@ class GatheredPath final : public ConvolutionPath {
   }
 
   [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_.panels(); }
-  [[nodiscard]] std::string_view name() const override { return "gathered"; }
+  [[nodiscard]] std::string_view implementation() const override { return "gathered"; }
 
  private:
   const ConvolutionSetup& setup_;

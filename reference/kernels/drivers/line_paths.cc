@@ -122,7 +122,7 @@ class PointwisePath final : public ConvolutionPath {
   }
 
   [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_->panels(); }
-  [[nodiscard]] std::string_view name() const override { return "pointwise"; }
+  [[nodiscard]] std::string_view implementation() const override { return "pointwise"; }
 
  private:
   [[nodiscard]] std::unique_ptr<PointwiseRun> make_run() const {
@@ -197,7 +197,7 @@ class PlanePath final : public ConvolutionPath {
   }
 
   [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_->panels(); }
-  [[nodiscard]] std::string_view name() const override { return "plane"; }
+  [[nodiscard]] std::string_view implementation() const override { return "plane"; }
 
  private:
   // The last columns first: lines reach beyond their ends into what is still to be written.

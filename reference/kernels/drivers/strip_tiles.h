@@ -169,7 +169,7 @@ class StripPath final : public ConvolutionPath {
   }
 
   [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_->panels(); }
-  [[nodiscard]] std::string_view name() const override { return Run::kName; }
+  [[nodiscard]] std::string_view implementation() const override { return Run::kName; }
 
  private:
   [[nodiscard]] std::unique_ptr<Run> make_run() const { return std::make_unique<Run>(setup_, lowering_, *weights_); }
