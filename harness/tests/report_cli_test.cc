@@ -256,7 +256,7 @@ TEST(News, TheFirstFailureOfEachBackendIsToldWithACaseThatReplays) {
 TEST(News, FuzzTellsTheFirstFailureWhileItRuns) {
   const TemporaryFolder folder;
   const ProgramResult result = qconform(
-      "fuzz --cases 60000 --seed 5 --backend scalar --backend defect:half-away --no-explain --no-shrink --out " +
+      "fuzz --cases 6000 --seed 5 --backend scalar --backend defect:half-away --no-explain --no-shrink --out " +
       folder.path().string());
   EXPECT_EQ(result.exit_code, 1) << result.output;
   const std::string file = folder.path() / "first-2.json";
