@@ -13,7 +13,7 @@
 #include "harness/cli/output.h"
 #include "harness/forms/defects/defect_files.h"
 #include "harness/forms/json/profile_file.h"
-#include "harness/suites/kept.h"
+#include "harness/suites/cache.h"
 #include "harness/suites/select.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/covering_array.h"
@@ -205,8 +205,8 @@ void add_within_options(CLI::App& command, WithinOptions& options, const char* w
 }
 
 void keep_in_cache(const WithinOptions& options) {
-  if (!options.cached) return kept::keep_in({});
-  kept::keep_in(options.cache.empty() ? kept::usual_folder() : std::filesystem::path(options.cache));
+  if (!options.cached) return cache::use({});
+  cache::use(options.cache.empty() ? cache::usual_folder() : std::filesystem::path(options.cache));
 }
 
 bool is_foreign(const Backend& backend) {

@@ -96,7 +96,7 @@ struct WithinOptions {
   bool within = true;  ///< cases for what each backend takes, beside those for everything
   std::string only;    ///< contracts in place of learnt ones; may be empty
   bool cached = true;  ///< solved arrays are kept
-  std::string cache;   ///< folder of solved arrays and drawn cases; empty: kept::usual_folder()
+  std::string cache;   ///< folder of solved arrays and drawn cases; empty: cache::usual_folder()
 };
 
 /// `within`: what --no-within leaves out.

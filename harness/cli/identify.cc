@@ -16,7 +16,7 @@
 #include "harness/forms/json/case_json.h"
 #include "harness/forms/json/json_text.h"
 #include "harness/forms/json/profile_file.h"
-#include "harness/suites/kept.h"
+#include "harness/suites/cache.h"
 #include "harness/suites/sweep/covering_array.h"
 #include "reports/render/terminal.h"
 
@@ -205,7 +205,7 @@ Json json_of(const std::string& backend, const std::vector<BackendContract>& con
 }
 
 Result<int> run_contract(const ContractOptions& options) {
-  kept::keep_in(kept::usual_folder());
+  cache::use(cache::usual_folder());
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));

@@ -27,7 +27,7 @@
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/shrink.h"
-#include "harness/suites/kept.h"
+#include "harness/suites/cache.h"
 #include "harness/suites/select.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/covering_array.h"
@@ -444,7 +444,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   QCONFORM_TRY(judge_all(options, suites, backends, policy, sandbox, waivers ? &*waivers : nullptr, gathered, report));
   QCONFORM_TRY(describe_backends(options, backends, gathered.learnt, gathered.check, gathered.power, report));
   print_note(newer.text());
-  for (const std::string& text : kept::notes()) print_note(text);
+  for (const std::string& text : cache::notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, gathered.draft));
   if (options.shrink && report.stopped.empty()) {

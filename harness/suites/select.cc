@@ -14,8 +14,8 @@
 #include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/operators/graph/graph.h"
+#include "harness/suites/cache.h"
 #include "harness/suites/drawn.h"
-#include "harness/suites/kept.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/suite.h"
@@ -109,7 +109,7 @@ Result<Suites> drawn(std::string_view name, DrawnSuite::Draw draw, const SuiteOp
                              (name == "graphs" && count == kConformanceGraphs);
   Suites suites;
   if (is_in_default && options.seed == SuiteOptions{}.seed) {
-    suites.push_back(kept::drawn_suite(std::string(name), draw, options.seed, count));
+    suites.push_back(cache::drawn_suite(std::string(name), draw, options.seed, count));
   } else {
     suites.push_back(std::make_unique<DrawnSuite>(std::string(name), draw, options.seed, count));
   }

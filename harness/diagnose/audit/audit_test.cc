@@ -6,8 +6,8 @@
 
 #include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
+#include "harness/suites/cache.h"
 #include "harness/suites/drawn.h"
-#include "harness/suites/kept.h"
 #include "harness/suites/select.h"
 #include "harness/suites/sweep/covering_array.h"
 #include "harness/tests/test_scale.h"
@@ -195,7 +195,7 @@ TEST(DetectionPower, ABackendThatTakesEverythingHasAllMutantsToFear) {
 TEST(DetectionPower, MutantsApplyThatACaseInsideTheContractKills) {
   const auto contracts = stated_contracts("QuantizeLinear: x type=float, y type=uint8, layout=scalar");
   ASSERT_TRUE(contracts);
-  kept::keep_in(::testing::TempDir());  // one array is asked for four times
+  cache::use(::testing::TempDir());  // one array is asked for four times
   std::uint64_t wrong = 0;
   for (const Mutant& m : all_mutants()) {
     wrong += m.op->name == "QuantizeLinear" && !m.defect->admitted.contains(m.op->name) ? 1 : 0;
@@ -219,7 +219,7 @@ TEST(DetectionPower, MutantsApplyThatACaseInsideTheContractKills) {
   EXPECT_EQ(of_all->killed, of_all->apply);
   EXPECT_GE(of_all->apply, of_few->apply);
   EXPECT_TRUE(of_all->survivors.empty());
-  kept::keep_in({});
+  cache::use({});
 }
 
 TEST(Audit, CasesOutOfContractAreNotModelled) {

@@ -12,7 +12,7 @@
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 #include "harness/core/version.h"
-#include "harness/suites/kept.h"
+#include "harness/suites/cache.h"
 
 namespace qconform::sweep {
 namespace {
@@ -145,7 +145,7 @@ SolvedArray solve(const Model& model, std::size_t strength) {
 }  // namespace
 
 SolvedArray solved_array(const Model& model, std::size_t strength) {
-  const fs::path folder = kept::folder();
+  const fs::path folder = cache::folder();
   if (folder.empty()) return solve(model, strength);
   const std::string key = key_of(model, strength);
   const fs::path file = folder / fmt::format("array-{}.txt", key);
@@ -155,11 +155,11 @@ SolvedArray solved_array(const Model& model, std::size_t strength) {
     if (text) {
       if (auto array = array_in(*text, model, strength, key)) return std::move(*array);
     }
-    kept::note(fmt::format("{}: {}; its array is solved anew", file.string(),
-                           text ? "is damaged" : "cannot be read: " + text.error().message));
+    cache::note(fmt::format("{}: {}; its array is solved anew", file.string(),
+                            text ? "is damaged" : "cannot be read: " + text.error().message));
   }
   SolvedArray array = solve(model, strength);
-  kept::write(file, text_of(array, key), "a solved array of the sweep");
+  cache::write(file, text_of(array, key), "a solved array of the sweep");
   return array;
 }
 

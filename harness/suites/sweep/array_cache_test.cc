@@ -1,4 +1,4 @@
-#include "harness/suites/kept.h"
+#include "harness/suites/cache.h"
 #include "harness/suites/sweep/covering_array.h"
 
 #include <gmock/gmock.h>
@@ -28,8 +28,8 @@ Model small_model(std::uint8_t together) {
 
 class ArrayCache : public ::testing::Test {
  protected:
-  void SetUp() override { kept::keep_in(folder()); }
-  void TearDown() override { kept::keep_in({}); }
+  void SetUp() override { cache::use(folder()); }
+  void TearDown() override { cache::use({}); }
 
   [[nodiscard]] fs::path folder() const { return folder_.path() / "arrays"; }
   [[nodiscard]] std::vector<fs::path> files() const {
@@ -72,20 +72,20 @@ TEST_F(ArrayCache, SolvesAnewAndSaysSoWhereAFileIsDamaged) {
   changed[row] = changed[row] == '0' ? '1' : '0';
   for (const std::string& damaged : {changed, text.substr(0, text.size() / 2), std::string(), text + "more"}) {
     std::ofstream(file, std::ios::trunc) << damaged;
-    const std::size_t before = kept::notes().size();
+    const std::size_t before = cache::notes().size();
     EXPECT_EQ(solved_array(model).rows, solved.rows);
-    ASSERT_EQ(kept::notes().size(), before + 1);
-    EXPECT_THAT(kept::notes().back(), HasSubstr("is damaged; its array is solved anew"));
+    ASSERT_EQ(cache::notes().size(), before + 1);
+    EXPECT_THAT(cache::notes().back(), HasSubstr("is damaged; its array is solved anew"));
     EXPECT_EQ(*read_file(file, 1 << 20), text) << "and is kept again";
   }
 }
 
 TEST_F(ArrayCache, DoesWithoutAFolderThatCannotBeWritten) {
   std::ofstream(folder()) << "a file";
-  const std::size_t before = kept::notes().size();
+  const std::size_t before = cache::notes().size();
   EXPECT_FALSE(solved_array(small_model(1)).rows.empty());
-  ASSERT_EQ(kept::notes().size(), before + 1);
-  EXPECT_THAT(kept::notes().back(), HasSubstr("cannot be kept"));
+  ASSERT_EQ(cache::notes().size(), before + 1);
+  EXPECT_THAT(cache::notes().back(), HasSubstr("cannot be kept"));
 }
 
 }  // namespace

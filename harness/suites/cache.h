@@ -11,11 +11,11 @@
 #include "harness/core/suite.h"
 #include "harness/suites/drawn.h"
 
-namespace qconform::kept {
+namespace qconform::cache {
 
 /// Keeps solved arrays and drawn cases in the folder from now on; empty, as it is at first: nowhere. The folder is made
 /// when it is needed.
-void keep_in(std::filesystem::path folder);
+void use(std::filesystem::path folder);
 /// The folder in use.
 [[nodiscard]] std::filesystem::path folder();
 
@@ -36,4 +36,4 @@ void write(const std::filesystem::path& file, std::string_view bytes, std::strin
 [[nodiscard]] std::unique_ptr<Suite> drawn_suite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed,
                                                  std::uint64_t count);
 
-}  // namespace qconform::kept
+}  // namespace qconform::cache

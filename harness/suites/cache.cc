@@ -1,4 +1,4 @@
-#include "harness/suites/kept.h"
+#include "harness/suites/cache.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -19,32 +19,32 @@
 #include "harness/base/file.h"
 #include "harness/core/version.h"
 
-namespace qconform::kept {
+namespace qconform::cache {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Keeper {
+struct Cache {
   std::mutex mutex;
   fs::path folder;
   std::vector<std::string> notes;
 };
 
-Keeper& keeper() {
-  static Keeper one;
+Cache& cache() {
+  static Cache one;
   return one;
 }
 
 }  // namespace
 
-void keep_in(fs::path folder) {
-  const std::lock_guard lock(keeper().mutex);
-  keeper().folder = std::move(folder);
+void use(fs::path folder) {
+  const std::lock_guard lock(cache().mutex);
+  cache().folder = std::move(folder);
 }
 
 fs::path folder() {
-  const std::lock_guard lock(keeper().mutex);
-  return keeper().folder;
+  const std::lock_guard lock(cache().mutex);
+  return cache().folder;
 }
 
 fs::path usual_folder() {
@@ -59,13 +59,13 @@ fs::path usual_folder() {
 }
 
 std::vector<std::string> notes() {
-  const std::lock_guard lock(keeper().mutex);
-  return keeper().notes;
+  const std::lock_guard lock(cache().mutex);
+  return cache().notes;
 }
 
 void note(std::string text) {
-  const std::lock_guard lock(keeper().mutex);
-  keeper().notes.push_back(std::move(text));
+  const std::lock_guard lock(cache().mutex);
+  cache().notes.push_back(std::move(text));
 }
 
 void write(const fs::path& file, std::string_view bytes, std::string_view what) {
@@ -109,7 +109,7 @@ std::uint64_t digest_of_bytes(std::string_view bytes) {
   return digest.value();
 }
 
-class KeptSuite final : public DrawnSuite {
+class CachedSuite final : public DrawnSuite {
  public:
   using DrawnSuite::DrawnSuite;
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -202,7 +202,7 @@ class KeptSuite final : public DrawnSuite {
 }  // namespace
 
 std::unique_ptr<Suite> drawn_suite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
-  return std::make_unique<KeptSuite>(std::move(name), draw, seed, count);
+  return std::make_unique<CachedSuite>(std::move(name), draw, seed, count);
 }
 
-}  // namespace qconform::kept
+}  // namespace qconform::cache

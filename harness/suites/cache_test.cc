@@ -1,5 +1,5 @@
 // Kept cases are those that are drawn, whatever happened to the file.
-#include "harness/suites/kept.h"
+#include "harness/suites/cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,17 +10,17 @@
 #include "harness/operators/graph/graph.h"
 #include "harness/tests/temporary_folder.h"
 
-namespace qconform::kept {
+namespace qconform::cache {
 namespace {
 
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kMost = std::int64_t{1} << 30;
 
-class KeptCases : public ::testing::Test {
+class CaseCache : public ::testing::Test {
  protected:
-  void SetUp() override { keep_in(folder_.path()); }
-  void TearDown() override { keep_in({}); }
+  void SetUp() override { use(folder_.path()); }
+  void TearDown() override { use({}); }
 
   static std::vector<Case> all_of(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
     const auto suite = drawn_suite("some", draw, seed, count);
@@ -40,7 +40,7 @@ class KeptCases : public ::testing::Test {
   qconform::testing::TemporaryFolder folder_;
 };
 
-TEST_F(KeptCases, AreThoseThatAreDrawn) {
+TEST_F(CaseCache, AreThoseThatAreDrawn) {
   for (const DrawnSuite::Draw draw : {directed_case, graph_case, fuzz_case}) {
     const auto cases = drawn(draw, 3, 70);
     std::filesystem::remove(file());
@@ -56,12 +56,12 @@ Case forbidden(std::uint64_t /*seed*/, std::uint64_t index) {
   return fuzz_case(3, index);
 }
 
-TEST_F(KeptCases, AreNotDrawnAgain) {
+TEST_F(CaseCache, AreNotDrawnAgain) {
   const auto cases = all_of(fuzz_case, 3, 40);
   EXPECT_EQ(all_of(forbidden, 3, 40), cases);
 }
 
-TEST_F(KeptCases, OfAnotherSeedOrNumberAreDrawn) {
+TEST_F(CaseCache, OfAnotherSeedOrNumberAreDrawn) {
   (void)all_of(fuzz_case, 3, 40);
   const std::size_t before = notes().size();
   EXPECT_EQ(all_of(fuzz_case, 4, 40), drawn(fuzz_case, 4, 40));
@@ -69,7 +69,7 @@ TEST_F(KeptCases, OfAnotherSeedOrNumberAreDrawn) {
   EXPECT_EQ(notes().size(), before) << "another key is no fault";
 }
 
-TEST_F(KeptCases, OfADamagedFileAreDrawnAnewAndKeptAgain) {
+TEST_F(CaseCache, OfADamagedFileAreDrawnAnewAndKeptAgain) {
   const auto cases = all_of(fuzz_case, 3, 20);
   const std::string bytes = *read_file(file(), kMost);
   std::string changed = bytes;
@@ -84,7 +84,7 @@ TEST_F(KeptCases, OfADamagedFileAreDrawnAnewAndKeptAgain) {
   }
 }
 
-TEST_F(KeptCases, AreNotKeptWhereASuiteEndsEarly) {
+TEST_F(CaseCache, AreNotKeptWhereASuiteEndsEarly) {
   {
     const auto suite = drawn_suite("some", fuzz_case, 3, 20);
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(suite->next().has_value());
@@ -93,4 +93,4 @@ TEST_F(KeptCases, AreNotKeptWhereASuiteEndsEarly) {
 }
 
 }  // namespace
-}  // namespace qconform::kept
+}  // namespace qconform::cache
