@@ -98,13 +98,20 @@ std::optional<std::pair<dev_t, ino_t>> identity_of(const std::filesystem::path& 
 
 }  // namespace
 
+Result<void> make_folder(const std::string& field, const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (!error && ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+    error.assign(errno, std::generic_category());
+  if (error) return fail(field, "cannot make the folder " + folder.string() + ": " + error.message());
+  return {};
+}
+
 Result<void> write_in(const std::string& field, const std::filesystem::path& folder,
                       const std::function<Result<void>()>& write) {
   constexpr int kMostAttempts = 8;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    std::error_code error;
-    if (!folder.empty()) std::filesystem::create_directories(folder, error);
-    if (error) return fail(field, "cannot make the folder " + folder.string() + ": " + error.message());
+    QCONFORM_TRY(make_folder(field, folder));
     const auto before = identity_of(folder);
     auto written = write();
     if (before && identity_of(folder) == before) return written;

@@ -22,6 +22,10 @@ namespace qconform {
 /// Writes the file beside its final place and renames it, so that a reader never sees half of it.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// Makes the folder, with those above it; none is the working folder. Errors name `field`: it cannot be made, or
+/// nothing can be written there.
+[[nodiscard]] Result<void> make_folder(const std::string& field, const std::filesystem::path& folder);
+
 /// Makes the folder, with those above it, and calls `write`, which writes into it: again, some times, where somebody
 /// removed the folder meanwhile, so that all that `write` wrote is there. Errors: of `write`; the folder cannot be
 /// made, or does not stay, under the name `field`.

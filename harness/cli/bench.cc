@@ -96,9 +96,6 @@ bench::BenchResult begin(const BenchOptions& options, const bench::RoundOptions&
 
 Result<void> write_files(const std::string& out, const bench::BenchResult& result) {
   const std::filesystem::path folder(out);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
   QCONFORM_TRY(write_file(folder / "bench.json", report::to_json(result)));
   return write_file(folder / "bench.md", report::bench_markdown(result));
 }
@@ -116,6 +113,7 @@ bool first_conforms(const bench::BenchResult& result) {
 Result<int> bench_backends(const BenchOptions& options) {
   QCONFORM_ASSIGN(const auto rounds, round_options(options));
   QCONFORM_ASSIGN(const auto sources, open_sources(options));
+  QCONFORM_TRY(make_folder("--out", options.out));
   bench::BenchResult result = begin(options, rounds);
   result.peaks = bench::measure_peaks(result.cpus);
   say(options.json ? stderr : stdout, "{}", report::bench_headline(result));

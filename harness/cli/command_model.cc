@@ -168,9 +168,7 @@ std::string page_of(const CommandModel& command, const CommandModel& root) {
 
 Result<int> run_manual(const ManualOptions& options) {
   const CommandModel root = model_of(*options.app);
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
+  QCONFORM_TRY(make_folder("--out", options.out));
   for (const CommandModel* command : all_commands(root)) {
     const auto file = std::filesystem::path(options.out) / (command->name("-") + ".1");
     QCONFORM_TRY(write_file(file, page_of(*command, root)));

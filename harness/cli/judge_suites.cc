@@ -13,6 +13,7 @@
 
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/first_failures.h"
 #include "harness/cli/output.h"
@@ -436,6 +437,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
   if (options.min_judged && !suites.holds_model())
     return fail("--min-judged", "no suite is a whole model (model:FILE)");
+  QCONFORM_TRY(make_folder("--out", options.out));
 
   Report report = new_report(options.policy, options.suite.seed, given_arguments());
   print_headline(report, stdout_is_data);

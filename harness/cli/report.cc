@@ -256,9 +256,7 @@ Result<int> merge(const MergeOptions& options) {
   QCONFORM_TRY(check_forms(options.forms));
   QCONFORM_ASSIGN(const auto journals, journals_of(options));
   const fs::path out(options.out);
-  std::error_code error;
-  fs::create_directories(out, error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
+  QCONFORM_TRY(make_folder("--out", out));
   QCONFORM_ASSIGN(auto merged, campaign::merge(journals, out / campaign::kJournalName));
   for (const std::string& remark : merged.remarks) say(stderr, "qconform: {}\n", shown(remark));
   return build_report(options, merged.snapshot);

@@ -94,10 +94,7 @@ namespace {
 
 // Makes the folder that the file is in.
 Result<void> write(const char* option, const std::string& path, const std::string& text) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) return fail(option, fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  QCONFORM_TRY(make_folder(option, std::filesystem::path(path).parent_path()));
   return in_context(option, write_file(path, text));
 }
 
@@ -168,10 +165,7 @@ Result<void> prepare(const CaseOutput& options) {
   if (options.admissible && options.format != "onnx-test") {
     return fail("--admissible", fmt::format("needs --format onnx-test, got {}", options.format));
   }
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
-  return {};
+  return make_folder("--out", options.out);
 }
 
 Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number,

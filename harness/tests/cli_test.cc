@@ -92,6 +92,19 @@ TEST(Relations, AContradictionIsFoundAndReplayed) {
   EXPECT_EQ(planted(std::string(replay) + "scalar").exit_code, 0);
 }
 
+TEST(Run, IsNotBegunWhereItsReportCannotBeWritten) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder.path() / "file", ""));
+  const std::string out = " --out " + (folder.path() / "file" / "out").string();
+  for (const char* command : {"run --backend defect:half-away --suite corpus", "matrix --backend scalar --suite corpus",
+                              "bench --backend scalar --layers '1x1 8->8 @8'"}) {
+    const auto result = qconform(command + out);
+    EXPECT_EQ(result.exit_code, 2) << command;
+    EXPECT_THAT(result.output, HasSubstr("--out: cannot make the folder")) << command;
+    EXPECT_THAT(result.output, Not(HasSubstr("seed"))) << command;
+  }
+}
+
 TEST(Run, PrintsTheSeedBeforeAnythingElse) {
   const TemporaryFolder folder;
   const auto result = qconform("run --suite random --cases 1 --seed 77 --out " + folder.path().string());

@@ -72,9 +72,7 @@ std::vector<std::string> command_of(const LibFuzzerOptions& options) {
 
 Result<void> EngineFolders::make() const {
   for (const fs::path& folder : {seeds(), corpus(), failing(), artifacts(), temporary()}) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+    QCONFORM_TRY(make_folder("--out", folder));
   }
   return {};
 }
