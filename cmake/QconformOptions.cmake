@@ -6,8 +6,8 @@ option(QCONFORM_PRECOMPILE "Precompile the headers that nearly every file includ
 # QCONFORM_UNITY: several sources of the harness and the reports are compiled as one, which takes half
 # the time where everything has to be built, and more where one file has changed. scripts/build turns it on
 # where nothing is built yet, and the cache keeps it; QCONFORM_UNITY=OFF in the environment prevents that.
-# With QCONFORM_TESTS the harness and the reports are also optimized less then (qconform_optimize): what is
-# built to be tested runs for minutes. For speed, build `release`, or `dev` with QCONFORM_UNITY=OFF.
+# With QCONFORM_TESTS everything but the reference is also optimized less then (qconform_optimize): what is built to be
+# tested runs for minutes. For speed, build `release`, or `dev` with QCONFORM_UNITY=OFF.
 option(QCONFORM_UNITY "Compile several sources as one" OFF)
 # QCONFORM_QUICK: harness and reports are optimized no more than where everything is built to be tested; kernels and
 # reference as in a release. For scripts/quickstart.
@@ -68,17 +68,27 @@ function(qconform_instrument_for_fuzzing target)
   endif()
 endfunction()
 
-# Optimizes no more than these levels: TESTED where everything is built anew to be tested, because optimizing takes longer
-# than running what is hardly repeated (0) or not for hours (1); RELEASED in a release.
+# Where everything is built to be tested, optimizing takes longer than running what is hardly repeated. Instrumented code
+# (Debug: sanitizers, coverage) takes twice as long again to optimize.
+set(QCONFORM_INSTRUMENTED $<CONFIG:Debug>)
+set(QCONFORM_BUILT_FOR_TESTS
+    $<AND:$<NOT:${QCONFORM_INSTRUMENTED}>,$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>)
+
+# Leaves what is built for tests, or instrumented, without optimization in all folders that are added after this.
+macro(qconform_leave_the_rest_unoptimized)
+  add_compile_options($<$<OR:${QCONFORM_INSTRUMENTED},${QCONFORM_BUILT_FOR_TESTS}>:-O0>)
+endmacro()
+
+# Optimizes a target by these levels: TESTED (0 by default) where everything is built for tests or with QCONFORM_QUICK,
+# RELEASED in a release.
 function(qconform_optimize target)
-  cmake_parse_arguments(ARG "" "TESTED;RELEASED" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "TESTED;RELEASED" "" TESTED 0 ${ARGN})
   set(level ${ARG_RELEASED})
   if(QCONFORM_QUICK)
     set(level ${ARG_TESTED})
   endif()
   target_compile_options(${target} PRIVATE
-    $<$<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>:-O${ARG_TESTED}>
-    $<$<CONFIG:Release>:-O${level}>)
+    $<${QCONFORM_BUILT_FOR_TESTS}:-O${ARG_TESTED}> $<$<AND:$<CONFIG:Release>,$<NOT:${QCONFORM_BUILT_FOR_TESTS}>>:-O${level}>)
 endfunction()
 
 # Compiles the sources of `target` as so many files, up to 16, where QCONFORM_UNITY is on. The name of a source decides where it goes, so

@@ -29,7 +29,7 @@ if(QCONFORM_PRECOMPILE)
   endif()
   target_include_directories(qconform_precompiled_tests SYSTEM PRIVATE ${QCONFORM_RAPIDCHECK_INCLUDE})
   target_precompile_headers(qconform_precompiled_tests PRIVATE
-    <gtest/gtest.h> <gmock/gmock.h> <rapidcheck/gtest.h> <nlohmann/json.hpp> <algorithm> <cstdint> <filesystem> <functional>
+    <gtest/gtest.h> <gmock/gmock.h> <rapidcheck/gtest.h> <algorithm> <cstdint> <filesystem> <functional>
     <map> <memory> <optional> <span> <string> <variant> <vector>)
 endif()
 

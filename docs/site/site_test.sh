@@ -47,18 +47,22 @@ for page in "$folder"/site-source/pages/*.md "$folder"/site-source/pages/{operat
   [[ $blocks -eq $shown ]] || fail "$html: $shown blocks of code, expected $blocks"
 done
 
-check=("${PYTHON:-/usr/bin/python3}" "$source/docs/site/check_site.py" "$folder/planted")
-# planted EXPECTED HTML: the check names the problem in a page that ends with HTML.
-planted() {
-  rm -rf "$folder/planted"
-  cp -r "$folder/site" "$folder/planted"
+# plant EXPECTED HTML: adds HTML to the end of a page, in which the check has to name the problem.
+expected=()
+plant() {
   sed -i "s|</body>|$2</body>|" "$folder/planted/formats.html"
-  if "${check[@]}" >"$folder/out"; then fail "unnoticed: $2"; fi
-  grep -qxF "formats.html: $1" "$folder/out" || { cat "$folder/out"; fail "not named: $1"; }
+  expected+=("formats.html: $1")
 }
-planted "no file gone.html" '<a href="gone.html">x</a>'
-planted "no anchor numerics.html#gone" '<a href="numerics.html#gone">x</a>'
-planted "loads https://example.org/x.js" '<script src="https://example.org/x.js"></script>'
+cp -r "$folder/site" "$folder/planted"
+plant "no file gone.html" '<a href="gone.html">x</a>'
+plant "no anchor numerics.html#gone" '<a href="numerics.html#gone">x</a>'
+plant "loads https://example.org/x.js" '<script src="https://example.org/x.js"></script>'
+if "${PYTHON:-/usr/bin/python3}" "$source/docs/site/check_site.py" "$folder/planted" >"$folder/out"; then
+  fail "what was planted is not noticed"
+fi
+for problem in "${expected[@]}"; do
+  grep -qxF "$problem" "$folder/out" || { cat "$folder/out"; fail "not named: $problem"; }
+done
 
 # An output folder that is no site is left alone.
 mkdir "$folder/precious"

@@ -89,16 +89,16 @@ std::string sum_of_blocks(std::uint64_t count, std::uint64_t last_cases) {
 
 TEST(Jobs, SendTheSumOfTheirBlocksInFewMessages) {
   const auto open = [] { return Result<std::vector<std::unique_ptr<Backend>>>(one(planted_backend("pad-raw-zero"))); };
-  const std::vector<Span> commands{{0, 6, kBlockCases}, {6, 1, 100}};
+  const std::vector<Span> commands{{0, 4, kBlockCases}, {4, 1, 100}};
   constexpr double kNever = 1e9;
   const Heard seldom = hear_out(open, commands, kNever);
-  EXPECT_EQ(bytes_without_times(seldom.blocks.total()), sum_of_blocks(7, 100));
+  EXPECT_EQ(bytes_without_times(seldom.blocks.total()), sum_of_blocks(5, 100));
   EXPECT_TRUE(seldom.replaced.empty());
   // A block that fails anew is sent at once: the first one, and those of each further kind.
-  EXPECT_LT(seldom.records, 7U);
+  EXPECT_LT(seldom.records, 5U);
   const Heard often = hear_out(open, commands, 0);
-  EXPECT_EQ(bytes_without_times(often.blocks.total()), sum_of_blocks(7, 100));
-  EXPECT_EQ(often.records, 7U);
+  EXPECT_EQ(bytes_without_times(often.blocks.total()), sum_of_blocks(5, 100));
+  EXPECT_EQ(often.records, 5U);
 }
 
 TEST(Jobs, RunTheBlocksOfAJobThatEndedAgain) {
@@ -107,12 +107,12 @@ TEST(Jobs, RunTheBlocksOfAJobThatEndedAgain) {
   ASSERT_TRUE(write_file(mark, "").has_value());
   const auto open = [&] {
     return Result<std::vector<std::unique_ptr<Backend>>>(
-        one(std::make_unique<EndsItsProcess>("fuzz-7-" + std::to_string(3 * kBlockCases + 9), mark)));
+        one(std::make_unique<EndsItsProcess>("fuzz-7-" + std::to_string(kBlockCases + 9), mark)));
   };
-  const Heard heard = hear_out(open, {{0, 6, kBlockCases}}, 0.5);
-  EXPECT_EQ(bytes_without_times(heard.blocks.total()), sum_of_blocks(6, kBlockCases));
+  const Heard heard = hear_out(open, {{0, 3, kBlockCases}}, 0.5);
+  EXPECT_EQ(bytes_without_times(heard.blocks.total()), sum_of_blocks(3, kBlockCases));
   ASSERT_EQ(heard.replaced.size(), 1U);
-  EXPECT_NE(heard.replaced[0].find("in block 3 (cases 1536 to 2047)"), std::string::npos) << heard.replaced[0];
+  EXPECT_NE(heard.replaced[0].find("in block 1 (cases 512 to 1023)"), std::string::npos) << heard.replaced[0];
 }
 
 TEST(FailureNews, TellOnceOfEachBackendWithItsSmallestCase) {

@@ -124,7 +124,7 @@ TEST(Width, IsThatOfTheTerminal) {
   ASSERT_EQ(run.exit_code, 1) << run.output;
   for (const int columns : {40, 80, 200}) {
     for (const std::string form : {"report summary ", "report summary --brief ", "report summary --verbose "}) {
-      const ProgramResult result = run_in_terminal(QCONFORM_PROGRAM, form + out + "/report.json", columns);
+      const ProgramResult result = qconform_in_terminal(form + out + "/report.json", columns);
       EXPECT_EQ(result.exit_code, 0) << result.output;
       EXPECT_LE(widest(result.output), static_cast<std::size_t>(columns)) << result.output;
       EXPECT_THAT(result.output, HasSubstr("\x1b[32m"));
@@ -134,8 +134,8 @@ TEST(Width, IsThatOfTheTerminal) {
 
 TEST(Progress, StaysInItsLine) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_in_terminal(
-      QCONFORM_PROGRAM, "fuzz --backend scalar --for 3s --no-within --out " + folder.path().string(), 60);
+  const ProgramResult result =
+      qconform_in_terminal("fuzz --backend scalar --for 3s --no-within --out " + folder.path().string(), 60);
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("\r\x1b[Kfuzz: "));
   for (std::string_view state : split(result.output, "\r\x1b[K")) {
@@ -147,7 +147,7 @@ TEST(Progress, StaysInItsLine) {
 
 TEST(Width, ComesFromTheEnvironmentWhereThatStatesIt) {
   const auto lines = [](const std::string& environment) {
-    return split(run_in_terminal(QCONFORM_PROGRAM, "list backends", 200, environment).output, "\n").size();
+    return split(qconform_in_terminal("list backends", 200, environment).output, "\n").size();
   };
   EXPECT_GT(lines("COLUMNS=60"), lines(""));
 }

@@ -19,8 +19,6 @@ std::string command_line(const std::string& program, const std::string& argument
          arguments;
 }
 
-}  // namespace
-
 ProgramResult run_program(const std::string& program, const std::string& arguments, const std::string& environment) {
   const std::string command = command_line(program, arguments, environment) + " 2>&1 </dev/null";
   ProgramResult result;
@@ -35,9 +33,18 @@ ProgramResult run_program(const std::string& program, const std::string& argumen
   return result;
 }
 
-ProgramResult run_in_terminal(const std::string& program, const std::string& arguments, int columns,
-                              const std::string& environment) {
-  const std::string command = command_line(program, arguments, "TERM=xterm " + environment);
+}  // namespace
+
+ProgramResult qconform(const std::string& arguments, const std::string& environment) {
+  return run_program(QCONFORM_PROGRAM, arguments, environment);
+}
+
+ProgramResult planted(const std::string& arguments) {
+  return run_program(QCONFORM_PLANTED_PROGRAM, arguments, {});
+}
+
+ProgramResult qconform_in_terminal(const std::string& arguments, int columns, const std::string& environment) {
+  const std::string command = command_line(QCONFORM_PROGRAM, arguments, "TERM=xterm " + environment);
   ProgramResult result;
   const winsize size{.ws_row = 40, .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
   int terminal = -1;
