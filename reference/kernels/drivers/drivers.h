@@ -68,9 +68,11 @@ class ConvolutionPath {
   [[nodiscard]] virtual std::string_view implementation() const = 0;
 };
 
-/// Panels of weights and strips of x (lowering.h): what most layers take.
+/// Panels of weights and strips of x (lowering.h): what most layers take. With `pairs`, for the micro-kernels of that
+/// name, null for weights that are better off without (paired_weights.h).
+enum class DenseForm : std::uint8_t { plain, pairs };
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, const Lowering& lowering,
-                                                               std::span<const std::byte> w);
+                                                               std::span<const std::byte> w, DenseForm form);
 
 /// One input and one output channel in each group (depthwise_path.cc).
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& setup,
