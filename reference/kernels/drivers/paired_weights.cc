@@ -11,7 +11,7 @@ namespace {
 constexpr double kReordering = 0.1;
 
 // Beyond this share of the pairs, remainders cost more than 16-bit values do.
-constexpr double kMostRemainders = 0.2;
+constexpr double kMostRemainders = 0.15;
 
 constexpr int kGroup = 4;  // bytes that a lane takes at a time: two pairs
 

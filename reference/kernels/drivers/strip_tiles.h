@@ -46,9 +46,11 @@ class RowStrip {
 
   [[nodiscard]] static bool has_padding(const Inside& rows, const Inside& columns);
   [[nodiscard]] bool can_stay(const Inside& rows, const Inside& columns) const;
+  [[nodiscard]] bool has_whole_rows(const Inside& columns) const;
   [[nodiscard]] bool is_one_piece(const Inside& rows, const Inside& columns) const;
   void widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const;
-  void widen_piece(const std::byte* from, std::int64_t count);
+  void widen_piece(const std::byte* from, std::int64_t count, std::byte* to);
+  void widen_rows(const std::byte* from, const Inside& rows, const Inside& columns);
   void reserve(std::int64_t elements);
   [[nodiscard]] static Inside inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored);
   void fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const;
