@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,9 +69,11 @@ class ConvolutionPath {
   [[nodiscard]] virtual std::string_view implementation() const = 0;
 };
 
-/// Panels of weights and strips of x (lowering.h): what most layers take. With `pairs`, for the micro-kernels of that
-/// name, null for weights that are better off without (paired_weights.h).
+/// Whether weights are multiplied as they are, or in pairs (paired_weights.h) by the micro-kernels of that name.
 enum class DenseForm : std::uint8_t { plain, pairs };
+
+/// Panels of weights and strips of x (lowering.h): what most layers take. Null for weights that are better off without
+/// pairs.
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, const Lowering& lowering,
                                                                std::span<const std::byte> w, DenseForm form);
 

@@ -1,7 +1,7 @@
 #include "reference/kernels/drivers/paired_weights.h"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 #include <utility>
 
 namespace qconform::reference {
@@ -243,7 +243,7 @@ std::unique_ptr<PairedWeights> PairedWeights::make(const PackedWeights& weights,
     }
   }
   result->memory_ = AlignedMemory(all.size());
-  std::memcpy(result->memory_.data(), all.data(), all.size());
+  std::transform(all.begin(), all.end(), result->memory_.data(), [](std::int8_t w) { return std::byte(w); });
   return result;
 }
 
