@@ -13,6 +13,7 @@
 #include <iostream>
 #include <set>
 
+#include "reference/kernels/micro_kernels.h"
 #include "reference/numerics/element.h"
 #include "reference/tests/kernel_cases.h"
 
@@ -260,6 +261,56 @@ TEST_P(KernelSets, WrapSumsAsTheReferenceDoes) {
     node.y_scale = 0x1p+5F;
     ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(node, x, w, false));
   }
+}
+
+// A weight of a channel whose pairs lie around the limit beyond which sums of two products of bytes leave 16 bits.
+std::int32_t weight_near_limit(SplitMixRandom& random, std::int64_t channel_kind) {
+  const std::int32_t sign = channel_kind % 2 == 0 ? 1 : -1;
+  switch (channel_kind / 2) {
+    case 0: return static_cast<std::int32_t>(random.between(-20, 20));
+    case 1: return 64 * sign;                             // every pair is at the limit
+    case 2: return (random.one_in(40) ? 65 : 64) * sign;  // some exceed it by 1 or 2
+    case 3: return random.one_in(30) ? (sign > 0 ? 127 : -128) : sign * 2;
+    case 4: return random.one_in(2) ? 127 : -128;  // only opposite signs fit each other
+    case 5: return random.one_in(12) ? -128 : static_cast<std::int32_t>(random.between(-1, 1));
+    default: return static_cast<std::int32_t>(random.between(-128, 127));
+  }
+}
+
+// Weights of all kinds beside each other, so that most pairs of a panel fit and some do not; x with many extreme bytes.
+TEST_P(KernelSets, EqualTheReferenceAroundTheLimitOfPairs) {
+  const int cases = scaled_for_set(400);
+  int paired = 0;
+  for (int i = 0; i < cases; ++i) {
+    SplitMixRandom random(static_cast<std::uint64_t>(i) + 12'000'000);
+    ConvolutionOperands o = testing::random_operands(random);
+    if (random.one_in(2)) {
+      o.geometry = plain_operands(random.between(1, 100), random.between(1, 40), random.between(3, 60), 3).geometry;
+      o.bias.clear();
+      o.w_zero_point.assign(static_cast<std::size_t>(o.geometry.output_channels),
+                            o.w_type == ElementType::int8 ? 0 : 128);
+    }
+    SCOPED_TRACE("case " + std::to_string(i) + ": " + testing::describe(o));
+    const ConvolutionGeometry& g = o.geometry;
+    auto x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), o.x_zero_point);
+    if (random.one_in(2)) std::fill(x.begin(), x.end(), store8(range_of(o.x_type).hi));
+    std::vector<std::byte> w;
+    const std::int64_t kinds = random.pick({6, 10, 12, 14});
+    for (std::int64_t m = 0; m < g.output_channels; ++m) {
+      const std::int64_t kind = random.between(0, kinds - 1);
+      for (std::int64_t k = 0; k < g.depth(); ++k) {
+        w.push_back(store8(weight_near_limit(random, kind) + (o.w_type == ElementType::uint8 ? 128 : 0)));
+      }
+    }
+    const std::string name(GetParam().conv_integer({o}, w)->implementation());
+    paired += name.ends_with(" pairs") && name != "dense, 0% pairs" ? 1 : 0;
+    const QLinearConv node = testing::random_requantization(random, o, testing::exact_sums(o, x, w));
+    const bool at_front = random.one_in(2);
+    ASSERT_NO_FATAL_FAILURE(check_conv_integer(o, x, w, at_front));
+    ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(node, x, w, at_front));
+  }
+  const bool has_pairs = GetParam().micro_kernels != nullptr && GetParam().micro_kernels->convolution.pairs != nullptr;
+  EXPECT_TRUE(!has_pairs || paired > cases / 10) << paired << " of " << cases << " nodes in pairs";
 }
 
 // Without input channels every output is its bias: any accumulator can be put to requantization.

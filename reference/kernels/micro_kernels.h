@@ -33,6 +33,30 @@ inline constexpr int kPanelChannels = 64;
 /// Kernels may read this many bytes past a row of packed x; the weights for them are zero.
 inline constexpr std::int64_t kRowSlack = 64;
 
+/// Neighbouring bytes of x that a RowOrder takes together.
+inline constexpr int kRowOrderBytes = 16;
+
+/// Copies rows of packed bytes in another order, some bytes twice: for weights in pairs (drivers/paired_weights.h).
+struct RowOrder {
+  /// Neighbours in a run: twice kRowOrderBytes of them, each in any order, or once. Blocks come in order: what one
+  /// writes, the next may write again.
+  struct Block {
+    std::int64_t run;
+    std::int64_t at;  ///< bytes from the begin of the run
+    std::int64_t to;  ///< bytes from the begin of the copied row
+    std::uint8_t order[2 * kRowOrderBytes];
+  };
+
+  const std::byte* const* rows;     ///< as those of a PanelProduct
+  const std::int64_t* run_offsets;  ///< as well
+  int positions;
+  const Block* blocks;
+  std::int64_t doubles;  ///< blocks of twice as many bytes; they come first
+  std::int64_t count;    ///< all blocks
+  std::byte* to;
+  std::int64_t to_stride;  ///< bytes from position to position
+};
+
 /// sums[output index of p][m] = start[p][m] + sum over depth of row[p] * panel[m], modulo 2^32.
 struct PanelProduct {
   const std::byte* const* rows;     ///< for each position, the address from which its runs are counted
@@ -192,6 +216,10 @@ struct ConvolutionMicroKernels {
 
   /// Null where the set has none; only with x_bytes 1 and unsigned x.
   const LineMicroKernels* lines = nullptr;
+  /// Micro-kernels that add pairs of products in 16 bits, for weights that allow it, and have reorder(). Null where the
+  /// set has none.
+  const ConvolutionMicroKernels* pairs = nullptr;
+  void (*reorder)(const RowOrder* order) = nullptr;
   /// The greatest depth at which a 1x1 convolution is faster by lines than by panels.
   std::int64_t max_line_depth = std::numeric_limits<std::int64_t>::max();
 };

@@ -201,6 +201,20 @@ struct OnnxReference : IntegerValues {
   }
 };
 
+// ConvolutionMicroKernels::subtract_products.
+void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positions, int vectors,
+                       const std::int32_t* x_sums, const std::int32_t* w_zero_points) {
+  for (int v = 0; v < vectors; ++v) {
+    const auto* const from = reinterpret_cast<const __m256i*>(w_zero_points + v * 8);
+    const __m256i zero_points = _mm256_loadu_si256(from);
+    for (int p = 0; p < positions; ++p) {
+      auto* const at = reinterpret_cast<__m256i*>(sums + p * sums_stride + v * 8);
+      const __m256i product = _mm256_mullo_epi32(zero_points, _mm256_set1_epi32(x_sums[p]));
+      _mm256_storeu_si256(at, _mm256_sub_epi32(_mm256_loadu_si256(at), product));
+    }
+  }
+}
+
 // run(profile), with FixedPoint in place of CorrectlyRounded where the parameters allow it.
 template <typename Profile, typename Run>
 inline bool with_profile(const RequantizeChannels* c, Run run) {

@@ -27,8 +27,61 @@ struct Avx2 : Words256 {
   }
 };
 
+// Bytes in pairs. The weights are such that no sum of two products saturates: drivers/paired_weights.h.
+struct Avx2Pairs : Words256 {
+  // 10 sums: products of pairs and ones take registers as well.
+  static constexpr int kRows[3] = {0, 5, 5};
+
+  static Vector multiply_add(Vector sums, Vector x, Vector w) {
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
+  }
+};
+
+struct DoubleBlock {
+  static void copy(const std::byte* from, __m256i order, std::byte* to) {
+    Words256::store(to, _mm256_shuffle_epi8(Words256::load(from), order));
+  }
+};
+
+struct SingleBlock {
+  static void copy(const std::byte* from, __m256i order, std::byte* to) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(bytes, _mm256_castsi256_si128(order)));
+  }
+};
+
+// Positions that share what locates a block; the last one stands in for those that are missing.
+constexpr int kShared = 4;
+
+template <typename Size>
+void copy_blocks(const RowOrder* o, const RowOrder::Block* begin, const RowOrder::Block* end, int first) {
+  const std::byte* from[kShared];
+  std::byte* to[kShared];
+#pragma GCC unroll 4
+  for (int i = 0; i < kShared; ++i) {
+    const int position = first + i < o->positions ? first + i : o->positions - 1;
+    from[i] = o->rows[position];
+    to[i] = o->to + position * o->to_stride;
+  }
+  for (const RowOrder::Block* b = begin; b != end; ++b) {
+    const std::int64_t at = o->run_offsets[b->run] + b->at;
+    const std::int64_t written = b->to;
+    const __m256i order = Words256::load(b->order);
+#pragma GCC unroll 4
+    for (int i = 0; i < kShared; ++i) Size::copy(from[i] + at, order, to[i] + written);
+  }
+}
+
+void reorder(const RowOrder* o) {
+  for (int p = 0; p < o->positions; p += kShared) {
+    copy_blocks<DoubleBlock>(o, o->blocks, o->blocks + o->doubles, p);
+    copy_blocks<SingleBlock>(o, o->blocks + o->doubles, o->blocks + o->count, p);
+  }
+}
+
+template <typename Isa>
 void multiply(const PanelProduct* product) {
-  multiply_panel<Avx2, 2>(product);
+  multiply_panel<Isa, 2>(product);
 }
 
 void widen(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std::int16_t offset, std::int16_t* out) {
@@ -199,6 +252,23 @@ void run_peak(std::uint64_t rounds) {
   QCONFORM_PEAK_LOOP(rounds, QCONFORM_YMM_SOURCES, QCONFORM_MADD);
 }
 
+constexpr ConvolutionMicroKernels kPairs = {.x_bytes = 1,
+                                            .signed_x = false,
+                                            .group = 4,
+                                            .unit = kRowOrderBytes,
+                                            .lanes = 8,
+                                            .max_vectors = 2,
+                                            .multiply = multiply<Avx2Pairs>,
+                                            .multiply_requantized = {multiply_requantized<Avx2Pairs, CorrectlyRounded>,
+                                                                     multiply_requantized<Avx2Pairs, OrtF32>, nullptr},
+                                            .takes_output_index = false,
+                                            .widen = nullptr,
+                                            .subtract_products = subtract_products,
+                                            .depthwise = {},
+                                            .to_channels_last = nullptr,
+                                            .to_channels_first = nullptr,
+                                            .reorder = reorder};
+
 }  // namespace
 
 const ConvolutionMicroKernels QCONFORM_TABLE(convolution) = {
@@ -208,14 +278,15 @@ const ConvolutionMicroKernels QCONFORM_TABLE(convolution) = {
     .unit = 2,
     .lanes = 8,
     .max_vectors = 2,
-    .multiply = multiply,
+    .multiply = multiply<Avx2>,
     .multiply_requantized = {multiply_requantized<Avx2, CorrectlyRounded>, multiply_requantized<Avx2, OrtF32>, nullptr},
     .takes_output_index = true,
     .widen = widen,
     .subtract_products = nullptr,
     .depthwise = {{16, 8, multiply_depthwise_block<Avx2>, {}}, {}},
     .to_channels_last = nullptr,
-    .to_channels_first = nullptr};
+    .to_channels_first = nullptr,
+    .pairs = &kPairs};
 
 const ElementwiseMicroKernels QCONFORM_TABLE(elementwise) = {
     .requantize_row = {},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reference/kernels/drivers/lowering.h"
+#include "reference/kernels/drivers/paired_weights.h"
 #include "reference/kernels/drivers/strip_tiles.h"
 #include "reference/kernels/micro_kernels.h"
 
@@ -75,18 +76,28 @@ class PaddingSplit {
 
 namespace {
 
+struct DenseWeights : PackedWeights {
+  using PackedWeights::PackedWeights;
+
+  std::unique_ptr<PairedWeights> pairs;  // in place of the panels' weights; null: none
+};
+
 // One strip at a time, by one thread.
 class DenseRun {
  public:
-  static constexpr std::string_view kName = "dense";
-
-  DenseRun(const ConvolutionSetup& setup, const Lowering& lowering, const PackedWeights& weights)
+  DenseRun(const ConvolutionSetup& setup, const Lowering& lowering, const DenseWeights& weights)
       : micro_kernels_(setup.micro_kernels),
         weights_(weights),
         groups_(setup.operands.geometry.group),
         tap_bytes_(lowering.group_channels * setup.micro_kernels.x_bytes),
         tiles_(setup.operands, lowering, setup.micro_kernels, setup.layout),
-        split_(lowering, setup.micro_kernels, padding_is_zero(setup, weights)) {}
+        split_(lowering, setup.micro_kernels, padding_is_zero(setup, weights)) {
+    if (weights_.pairs == nullptr) return;
+    // Rows that lie an odd number of cache lines apart share no set of a cache.
+    const std::int64_t stride = (weights_.pairs->most_row_bytes() / 128 * 2 + 3) * 64;
+    ordered_ = AlignedMemory(static_cast<std::size_t>(kTilePositions * stride));
+    for (int p = 0; p < kTilePositions; ++p) ordered_rows_[p] = ordered_.data() + p * stride;
+  }
 
   // Part `part` of `parts` of the panels.
   void run(std::span<const std::byte> x, std::int64_t image, const StripRange& range, std::int64_t part,
@@ -97,13 +108,16 @@ class DenseRun {
     }
     for (std::int64_t group = 0; group < groups_; ++group) {
       const std::span<const WeightPanel> panels = weights_.panels(group);
-      const auto count = static_cast<std::int64_t>(panels.size());
-      const std::int64_t begin = count * part / parts;
-      const std::int64_t end = count * (part + 1) / parts;
+      const auto begin = panels.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts);
+      const auto end = panels.size() * static_cast<std::size_t>(part + 1) / static_cast<std::size_t>(parts);
       if (begin == end) continue;
       tiles_.locate_runs(group, run_offsets_);
       if (weights_.needs_x_sums()) sum_rows();
-      for (std::int64_t i = begin; i < end; ++i) run_panel(panels[static_cast<std::size_t>(i)], writer);
+      for (auto rest = panels.subspan(begin, end - begin); !rest.empty();) {
+        const std::size_t count = std::min(rest.size(), sharing(rest.front()));
+        run_panels(rest.first(count), writer);
+        rest = rest.subspan(count);
+      }
     }
   }
 
@@ -127,6 +141,42 @@ class DenseRun {
             .sums_stride = std::int64_t{vectors} * micro_kernels_.lanes,
             .positions = tiles_.tile_size(first),
             .vectors = vectors};
+  }
+
+  // Copies the rows of the tile that begins at `first` in the order of a panel's pairs.
+  void order_rows(std::int64_t first, const PairOrder& order) {
+    const RowOrder rows{.rows = tiles_.rows().data() + first,
+                        .run_offsets = run_offsets_.data(),
+                        .positions = tiles_.tile_size(first),
+                        .blocks = order.blocks.data(),
+                        .doubles = order.doubles,
+                        .count = static_cast<std::int64_t>(order.blocks.size()),
+                        .to = ordered_.data(),
+                        .to_stride = ordered_rows_[1] - ordered_rows_[0]};
+    micro_kernels_.reorder(&rows);
+  }
+
+  // The product of the tile that begins at `first`, and whose rows are in order, with a panel.
+  [[nodiscard]] PanelProduct panel_product(std::int64_t first, const WeightPanel& panel) {
+    static constexpr std::int64_t kNoOffset = 0;
+    PanelProduct p = product(first, weights_.data(panel), weights_.start(panel), panel.vectors);
+    if (weights_.pairs == nullptr) return p;
+    p.rows = ordered_rows_;
+    p.run_offsets = &kNoOffset;
+    p.runs = 1;
+    p.run_bytes = weights_.pairs->order(index_of(panel)).row_bytes;
+    p.w = weights_.pairs->data(index_of(panel));
+    return p;
+  }
+
+  // The number of panels from this one on that take x in the same order.
+  [[nodiscard]] std::size_t sharing(const WeightPanel& panel) const {
+    const std::size_t index = index_of(panel);
+    return weights_.pairs == nullptr ? 1 : weights_.pairs->order(index).panels_end - index;
+  }
+
+  [[nodiscard]] std::size_t index_of(const WeightPanel& panel) const {
+    return static_cast<std::size_t>(&panel - weights_.panels().data());
   }
 
   // sum x' of all positions, for zero points of w.
@@ -163,32 +213,39 @@ class DenseRun {
     }
   }
 
-  void run_panel(const WeightPanel& panel, const TileWriter& writer) {
+  // Panels that take the rows of x in the same order.
+  void run_panels(std::span<const WeightPanel> panels, const TileWriter& writer) {
     std::size_t number = 0;
-    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
-      const PanelProduct p = product(first, weights_.data(panel), weights_.start(panel), panel.vectors);
-      const SumsTile tile{.sums = sums_,
-                          .stride = p.sums_stride,
-                          .positions = p.positions,
-                          .channels = panel.channels,
-                          .first_channel = panel.first_channel,
-                          .first_lane = panel.first_lane,
-                          .first_position = tiles_.first_position() + first,
-                          .image = tiles_.image()};
-      if (!weights_.needs_x_sums()) {
-        list_products(p, number++);
-        writer.write_products(micro_kernels_, products_, tile);
-        continue;
-      }
-      micro_kernels_.multiply(&p);
-      micro_kernels_.subtract_products(sums_, p.sums_stride, p.positions, p.vectors, x_sums_.data() + first,
-                                       weights_.zero_points(panel));
-      writer.write(tile);
+    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first), ++number) {
+      if (weights_.pairs != nullptr) order_rows(first, weights_.pairs->order(index_of(panels.front())));
+      for (const WeightPanel& panel : panels) run_tile(first, number, panel, writer);
     }
   }
 
+  // The tile that begins at `first`, whose number is `number`.
+  void run_tile(std::int64_t first, std::size_t number, const WeightPanel& panel, const TileWriter& writer) {
+    const PanelProduct p = panel_product(first, panel);
+    const SumsTile tile{.sums = sums_,
+                        .stride = p.sums_stride,
+                        .positions = p.positions,
+                        .channels = panel.channels,
+                        .first_channel = panel.first_channel,
+                        .first_lane = panel.first_lane,
+                        .first_position = tiles_.first_position() + first,
+                        .image = tiles_.image()};
+    if (!weights_.needs_x_sums()) {
+      list_products(p, number);
+      writer.write_products(micro_kernels_, products_, tile);
+      return;
+    }
+    micro_kernels_.multiply(&p);
+    micro_kernels_.subtract_products(sums_, p.sums_stride, p.positions, p.vectors, x_sums_.data() + first,
+                                     weights_.zero_points(panel));
+    writer.write(tile);
+  }
+
   const ConvolutionMicroKernels& micro_kernels_;
-  const PackedWeights& weights_;
+  const DenseWeights& weights_;
   std::int64_t groups_;
   std::int64_t tap_bytes_;  // bytes of x
   StripTiles tiles_;
@@ -196,16 +253,25 @@ class DenseRun {
   std::vector<PanelProduct> products_;
   std::vector<std::int64_t> run_offsets_;
   std::vector<std::int32_t> x_sums_;
+  AlignedMemory ordered_;  // rows of a tile in the order of pairs
+  const std::byte* ordered_rows_[kTilePositions];
   alignas(64) std::int32_t sums_[kTilePositions * kPanelChannels];
 };
 
 }  // namespace
 
 std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, const Lowering& lowering,
-                                                 std::span<const std::byte> w) {
-  auto weights = std::make_unique<PackedWeights>(setup.operands, w, setup.micro_kernels, lowering.runs());
+                                                 std::span<const std::byte> w, DenseForm form) {
+  auto weights = std::make_unique<DenseWeights>(setup.operands, w, setup.micro_kernels, lowering.runs());
+  std::string name = setup.micro_kernels.pairs == nullptr ? "dense" : "dense, 0% pairs";
+  if (form == DenseForm::pairs) {
+    weights->pairs = PairedWeights::make(*weights, setup.micro_kernels.lanes);
+    if (weights->pairs == nullptr) return nullptr;
+    name = "dense, " + std::to_string(static_cast<int>(100 * weights->pairs->fitting())) + "% pairs";
+  }
   const std::size_t panels = weights->panels(0).size();
-  return std::make_unique<StripPath<DenseRun, PackedWeights>>(setup, lowering, std::move(weights), panels);
+  return std::make_unique<StripPath<DenseRun, DenseWeights>>(setup, lowering, std::move(weights), panels,
+                                                             std::move(name));
 }
 
 namespace {

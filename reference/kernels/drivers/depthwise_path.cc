@@ -58,8 +58,6 @@ namespace {
 // One strip at a time, by one thread.
 class DepthwiseRun {
  public:
-  static constexpr std::string_view kName = "depthwise";
-
   DepthwiseRun(const ConvolutionSetup& setup, const Lowering& lowering, const DepthwiseWeights& weights)
       : micro_kernels_(setup.micro_kernels),
         weights_(weights),
@@ -119,7 +117,8 @@ std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& set
                                                      std::span<const std::byte> w) {
   auto weights = std::make_unique<DepthwiseWeights>(setup.operands, w, setup.micro_kernels);
   const std::size_t panels = weights->panels().size();
-  return std::make_unique<StripPath<DepthwiseRun, DepthwiseWeights>>(setup, lowering, std::move(weights), panels);
+  return std::make_unique<StripPath<DepthwiseRun, DepthwiseWeights>>(setup, lowering, std::move(weights), panels,
+                                                                     "depthwise");
 }
 
 namespace {

@@ -24,6 +24,14 @@ namespace {
 
 constexpr std::int64_t kMaxStripBytes = std::int64_t{1} << 24;  // wider windows are gathered
 
+// Null for micro-kernels, layers and weights that are better off without pairs.
+std::unique_ptr<ConvolutionPath> make_path_of_pairs(const ConvolutionSetup& setup, std::span<const std::byte> w) {
+  if (setup.micro_kernels.pairs == nullptr) return nullptr;
+  const ConvolutionSetup pairs{setup.operands, setup.layout, *setup.micro_kernels.pairs, setup.profile};
+  const std::optional<Lowering> lowering = lower(setup.operands.geometry, pairs.micro_kernels, false, kMaxStripBytes);
+  return lowering ? make_dense_path(pairs, *lowering, w, DenseForm::pairs) : nullptr;
+}
+
 std::unique_ptr<ConvolutionPath> make_path(const ConvolutionSetup& setup, std::span<const std::byte> w) {
   const ConvolutionGeometry& g = setup.operands.geometry;
   const bool depthwise = g.group > 1 && g.group_input_channels() == 1 && g.group_output_channels() == 1 &&
@@ -32,7 +40,9 @@ std::unique_ptr<ConvolutionPath> make_path(const ConvolutionSetup& setup, std::s
   if (auto path = make_plane_path(setup, w)) return path;
   if (!lowering) return make_gathered_path(setup, w);
   if (auto path = make_pointwise_path(setup, *lowering, w)) return path;
-  return depthwise ? make_depthwise_path(setup, *lowering, w) : make_dense_path(setup, *lowering, w);
+  if (depthwise) return make_depthwise_path(setup, *lowering, w);
+  if (auto path = make_path_of_pairs(setup, w)) return path;
+  return make_dense_path(setup, *lowering, w, DenseForm::plain);
 }
 
 // A convolution with packed weights.

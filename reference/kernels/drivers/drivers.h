@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,9 +69,13 @@ class ConvolutionPath {
   [[nodiscard]] virtual std::string_view implementation() const = 0;
 };
 
-/// Panels of weights and strips of x (lowering.h): what most layers take.
+/// Whether weights are multiplied as they are, or in pairs (paired_weights.h) by the micro-kernels of that name.
+enum class DenseForm : std::uint8_t { plain, pairs };
+
+/// Panels of weights and strips of x (lowering.h): what most layers take. Null for weights that are better off without
+/// pairs.
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, const Lowering& lowering,
-                                                               std::span<const std::byte> w);
+                                                               std::span<const std::byte> w, DenseForm form);
 
 /// One input and one output channel in each group (depthwise_path.cc).
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& setup,

@@ -157,7 +157,7 @@ std::unique_ptr<ConvolutionPath> make_pointwise_path(const ConvolutionSetup& set
   if (positions % kTilePositions != 0) {
     Lowering behind = lowering;
     behind.first_column = positions / kTilePositions * kTilePositions;
-    rest = make_dense_path(setup, behind, w);
+    rest = make_dense_path(setup, behind, w, DenseForm::plain);
   }
   return std::make_unique<PointwisePath>(setup, std::move(weights), std::move(rest));
 }

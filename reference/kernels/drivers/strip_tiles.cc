@@ -184,11 +184,16 @@ bool RowStrip::has_padding(const Inside& rows, const Inside& columns) {
   return rows.begin > 0 || rows.end < rows.stored || columns.begin > 0 || columns.end < columns.stored;
 }
 
+// Whether the stored pixels of a row are consecutive bytes of x.
+bool RowStrip::has_whole_rows(const Inside& columns) const {
+  return layout_ == ImageLayout::channels_last && lowering_.group_pitch == lowering_.group_channels &&
+         columns.step == 1;
+}
+
 // Whether the strip is consecutive bytes of x in their order.
 bool RowStrip::is_one_piece(const Inside& rows, const Inside& columns) const {
-  const Lowering& l = lowering_;
-  return layout_ == ImageLayout::channels_last && l.group_pitch == l.group_channels && !has_padding(rows, columns) &&
-         rows.step == 1 && columns.step == 1 && (rows.stored == 1 || columns.stored == l.columns.input);
+  return has_whole_rows(columns) && !has_padding(rows, columns) && rows.step == 1 &&
+         (rows.stored == 1 || columns.stored == lowering_.columns.input);
 }
 
 void RowStrip::widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const {
@@ -198,12 +203,30 @@ void RowStrip::widen(const std::byte* from, std::int64_t count, std::uint8_t fli
 }
 
 // Whole blocks from where they are, the rest from where more may be read.
-void RowStrip::widen_piece(const std::byte* from, std::int64_t count) {
+void RowStrip::widen_piece(const std::byte* from, std::int64_t count, std::byte* to) {
   const std::uint8_t flip = x_flip(operands_, micro_kernels_);
   const std::int64_t whole = count / kTransposed * kTransposed;
-  widen(from, whole, flip, memory_.data());
+  widen(from, whole, flip, to);
   std::memcpy(line_.data(), from + whole, static_cast<std::size_t>(count - whole));
-  widen(line_.data(), count - whole, flip, memory_.data() + whole * micro_kernels_.x_bytes);
+  widen(line_.data(), count - whole, flip, to + whole * micro_kernels_.x_bytes);
+}
+
+// Each row from where it is. Padding is 0, the difference of the zero point from itself, and comes last, because pieces
+// are written beyond their ends.
+void RowStrip::widen_rows(const std::byte* from, const Inside& rows, const Inside& columns) {
+  const std::int64_t channels = lowering_.pixel_pitch;
+  std::byte* to = memory_.data();
+  for (std::int64_t row = 0; row < rows.stored; ++row, to += row_bytes_) {
+    const bool is_inside = row >= rows.begin && row < rows.end;
+    const std::int64_t begin = is_inside ? columns.begin : 0;
+    const std::int64_t end = is_inside ? columns.end : 0;
+    if (is_inside) {
+      widen_piece(from, (end - begin) * channels, to + begin * pixel_bytes_);
+      from += rows.step * lowering_.columns.input * channels;
+    }
+    std::memset(to, 0, static_cast<std::size_t>(begin * pixel_bytes_));
+    std::memset(to + end * pixel_bytes_, 0, static_cast<std::size_t>((columns.stored - end) * pixel_bytes_));
+  }
 }
 
 void RowStrip::load(std::span<const std::byte> x, std::int64_t image, const StripRange& range) {
@@ -221,9 +244,10 @@ void RowStrip::load(std::span<const std::byte> x, std::int64_t image, const Stri
   first_ = memory_.data();
   pixel_bytes_ = l.pixel_pitch * micro_kernels_.x_bytes;
   row_bytes_ = columns.stored * pixel_bytes_;
-  if (micro_kernels_.x_bytes == 2 && is_one_piece(rows, columns)) {
-    widen_piece(x.data() + image + (rows.from * l.columns.input + columns.from) * l.pixel_pitch,
-                rows.stored * columns.stored * l.pixel_pitch);
+  if (micro_kernels_.x_bytes == 2 && has_whole_rows(columns)) {
+    const std::byte* const from = x.data() + image + (rows.from * l.columns.input + columns.from) * l.pixel_pitch;
+    is_one_piece(rows, columns) ? widen_piece(from, rows.stored * columns.stored * l.pixel_pitch, memory_.data())
+                                : widen_rows(from, rows, columns);
     return;
   }
   std::byte* const to = micro_kernels_.x_bytes == 1 ? memory_.data() : line_.data();

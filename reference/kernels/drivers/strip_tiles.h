@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "reference/convolution/convolution.h"
@@ -45,9 +46,11 @@ class RowStrip {
 
   [[nodiscard]] static bool has_padding(const Inside& rows, const Inside& columns);
   [[nodiscard]] bool can_stay(const Inside& rows, const Inside& columns) const;
+  [[nodiscard]] bool has_whole_rows(const Inside& columns) const;
   [[nodiscard]] bool is_one_piece(const Inside& rows, const Inside& columns) const;
   void widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const;
-  void widen_piece(const std::byte* from, std::int64_t count);
+  void widen_piece(const std::byte* from, std::int64_t count, std::byte* to);
+  void widen_rows(const std::byte* from, const Inside& rows, const Inside& columns);
   void reserve(std::int64_t elements);
   [[nodiscard]] static Inside inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored);
   void fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const;
@@ -152,14 +155,18 @@ void for_each_strip(const StripWork& work, std::int64_t images, int threads, Mak
 }
 
 /// `Weights` are packed weights with panels(), all of them or those of a group; `Run` computes one strip
-/// at a time by one thread and is made of (setup, lowering, weights); Run::kName names the way.
+/// at a time by one thread and is made of (setup, lowering, weights).
 template <typename Run, typename Weights>
 class StripPath final : public ConvolutionPath {
  public:
-  /// `parts`: into how many parts the panels of a strip can be divided.
+  /// `parts`: into how many parts the panels of a strip can be divided. `name`: as PreparedNode::implementation().
   StripPath(const ConvolutionSetup& setup, const Lowering& lowering, std::unique_ptr<Weights> weights,
-            std::size_t parts)
-      : setup_(setup), lowering_(lowering), weights_(std::move(weights)), parts_(static_cast<std::int64_t>(parts)) {}
+            std::size_t parts, std::string name)
+      : setup_(setup),
+        lowering_(lowering),
+        weights_(std::move(weights)),
+        parts_(static_cast<std::int64_t>(parts)),
+        name_(std::move(name)) {}
 
   void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const override {
     const std::int64_t images = setup_.operands.geometry.batch;
@@ -169,15 +176,16 @@ class StripPath final : public ConvolutionPath {
   }
 
   [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_->panels(); }
-  [[nodiscard]] std::string_view implementation() const override { return Run::kName; }
+  [[nodiscard]] std::string_view implementation() const override { return name_; }
 
  private:
   [[nodiscard]] std::unique_ptr<Run> make_run() const { return std::make_unique<Run>(setup_, lowering_, *weights_); }
 
-  const ConvolutionSetup& setup_;
+  const ConvolutionSetup setup_;
   Lowering lowering_;
   std::unique_ptr<Weights> weights_;
   std::int64_t parts_;
+  std::string name_;
   mutable Pool<Run> runs_;
 };
 
