@@ -185,6 +185,14 @@ std::uint64_t encode_any(const FloatFormat& format, double value, Overflow overf
 }
 
 double rounded_to(const FloatFormat& format, const Ratio& value) {
+  // Quotients that have been rounded are integers of 53 bits times a power of two: doubles, where that is normal.
+  const bool is_double =
+      value.denominator == 1 && value.numerator >> 53 == 0 && value.exponent > -1000 && value.exponent < 900;
+  if (is_double) {
+    const double magnitude =
+        std::ldexp(static_cast<double>(static_cast<std::uint64_t>(value.numerator)), value.exponent);
+    return rounded_to(format, value.negative ? -magnitude : magnitude);
+  }
   return decode(format, encode(format, value, Overflow::special));
 }
 

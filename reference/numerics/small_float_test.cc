@@ -206,6 +206,10 @@ TEST(SmallFloat, TheShortWayEncodesAndDecodesAsTheLongOne) {
       for (const Overflow overflow : kOverflows) {
         ASSERT_EQ(encode(f, value, overflow), encode_any(f, value, overflow)) << std::hexfloat << value;
       }
+      if (std::isfinite(value)) {
+        const double rounded = decode_any(f, encode(f, ratio_of(value), Overflow::special));
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(rounded_to(f, ratio_of(value))), std::bit_cast<std::uint64_t>(rounded));
+      }
       const std::uint64_t bits = static_cast<std::uint64_t>(random.between(INT64_MIN, INT64_MAX)) & used;
       ASSERT_EQ(std::bit_cast<std::uint64_t>(decode(f, bits)), std::bit_cast<std::uint64_t>(decode_any(f, bits)));
     }
