@@ -64,15 +64,18 @@ void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, s
   const IntegerRange range = has_integers ? range_of(node.y_type) : IntegerRange{};
   const FloatFormat& output = float_format(node.y_type);
   const Overflow overflow = node.saturate ? Overflow::saturate : Overflow::special;
-  for_each_value(node.layout, node.x_type, x, [&](std::int64_t i, std::size_t parameter, double value) {
-    const double scale = scales[parameter];
+  // Copies of all that the loop needs: bytes of y might be these otherwise.
+  const auto store = [=, scale_of = scales.data(), zero_point_of = node.y_zero_point.data()](
+                         std::int64_t i, std::size_t parameter, double value) {
+    const double scale = scale_of[parameter];
     const double quotient = in_float32 ? static_cast<double>(static_cast<float>(value) / static_cast<float>(scale))
                                        : quotient_in(division, rounded_to(division, value), scale);
-    const std::uint64_t bits =
-        has_integers ? static_cast<std::uint64_t>(quantized(quotient, node.y_zero_point[parameter], range))
-                     : encode(output, quotient, overflow);
+    const std::uint64_t bits = has_integers
+                                   ? static_cast<std::uint64_t>(quantized(quotient, zero_point_of[parameter], range))
+                                   : encode(output, quotient, overflow);
     store_bits(y, y_bits, i, bits);
-  });
+  };
+  for_each_value(node.layout, node.x_type, x, store);
 }
 
 ElementType division_type(const QuantizeLinear& node) {
