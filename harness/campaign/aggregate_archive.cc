@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <span>
 
 #include "harness/forms/archive/archive.h"
 #include "harness/forms/archive/report_archive.h"
@@ -14,23 +14,20 @@ using Words = std::vector<std::uint64_t>;
 
 constexpr std::size_t kWord = 64;
 
-Words words_of(const Sample::Entry& entry) {
-  Words words{entry.first};
+constexpr std::size_t kWordsOfFeatures = (diagnose::FeatureSet().size() + kWord - 1) / kWord;
+
+void append(const Sample::Entry& entry, Words& words) {
+  words.push_back(entry.first);
   const diagnose::FeatureSet mask(~std::uint64_t{0});
-  for (std::size_t at = 0; at < entry.second.size(); at += kWord) {
-    words.push_back(((entry.second >> at) & mask).to_ullong());
+  for (std::size_t i = 0; i < kWordsOfFeatures; ++i) {
+    words.push_back(((entry.second >> (i * kWord)) & mask).to_ullong());
   }
-  return words;
 }
 
-Sample::Entry entry_of(const Words& words) {
-  Sample::Entry entry;
-  for (std::size_t i = words.size() - 1; i >= 1; --i) {
-    entry.second <<= kWord;
-    entry.second |= diagnose::FeatureSet(words[i]);
-  }
-  entry.first = words[0];
-  return entry;
+diagnose::FeatureSet features_in(std::span<const std::uint64_t, kWordsOfFeatures> words) {
+  diagnose::FeatureSet features;
+  for (std::size_t i = kWordsOfFeatures; i-- > 0;) features = features << kWord | diagnose::FeatureSet(words[i]);
+  return features;
 }
 
 // Writes a map whose keys are not texts as a list of objects; Entry describes a key with its value.
@@ -46,16 +43,17 @@ void describe_entries(Archive& archive, Map& map) {
 
 }  // namespace
 
-// [[hash, word, word, ...], ...]: each a case with its features, 64 in a word.
+// [hash, word, word, ..., hash, word, ...]: each case with its features, 64 in a word. One list for all, because lists
+// of lists take most of the time of a record.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule) {
-  std::vector<Words> entries;
-  for (const Sample::Entry& entry : sample.entries()) entries.push_back(words_of(entry));
-  describe(archive, entries, rule);
+  Words words;
+  for (const Sample::Entry& entry : sample.entries()) append(entry, words);
+  describe(archive, words, rule);
   if (!archive.fills() || !archive.is_sound()) return;
-  for (const Words& words : entries) {
-    if (words.empty()) return archive.refuse("expected a hash and features");
-    const auto [hash, features] = entry_of(words);
-    sample.add(hash, features);
+  constexpr std::size_t kEntry = 1 + kWordsOfFeatures;
+  if (words.size() % kEntry != 0) return archive.refuse("expected a hash and features for each case");
+  for (std::span<const std::uint64_t> rest = words; !rest.empty(); rest = rest.subspan(kEntry)) {
+    sample.add(rest.front(), features_in(rest.subspan<1, kWordsOfFeatures>()));
   }
 }
 
@@ -118,16 +116,16 @@ void describe(Archive& archive, CaseRows& rows, const FieldRule& /*rule*/) {
   if (archive.fills()) rows = CaseRows::of(std::move(cases), std::move(firsts), failing);
 }
 
-// Lists the corner cases that were reached, by operator and types: [[position, cases, elements], ...], the position in
-// corner_cases(). A report names them, which takes ten times the room.
+// Lists the corner cases that were reached, by operator and types: [position, cases, elements, position, ...], the
+// position in corner_cases(). A report names them, which takes ten times the room.
 void describe_compactly(Archive& archive, const char* key, CornerCaseCoverage& coverage) {
-  std::map<std::string, std::map<std::string, std::vector<Words>>> tables;
+  std::map<std::string, std::map<std::string, Words>> tables;
   for (const auto& [op_type, by_types] : coverage.by_operator()) {
     auto& table = tables[op_type];
     for (const auto& [types, totals] : by_types) {
       auto& reached = table[types];
       for (std::size_t i = 0; i < kCornerCases; ++i) {
-        if (totals[i].cases > 0) reached.push_back({i, totals[i].cases, totals[i].elements});
+        if (totals[i].cases > 0) reached.insert(reached.end(), {i, totals[i].cases, totals[i].elements});
       }
     }
   }
@@ -138,11 +136,11 @@ void describe_compactly(Archive& archive, const char* key, CornerCaseCoverage& c
     coverage.note(op_type);
     for (const auto& [types, reached] : table) {
       CornerCaseCoverage::Totals totals{};
-      for (const Words& entry : reached) {
-        if (entry.size() != 3 || entry[0] >= kCornerCases) {
-          return archive.refuse_member(key, "expected [position, cases, elements] of a corner case");
+      for (std::size_t i = 0; i < reached.size(); i += 3) {
+        if (reached.size() - i < 3 || reached[i] >= kCornerCases) {
+          return archive.refuse_member(key, "expected position, cases and elements of each corner case");
         }
-        totals[entry[0]] = {entry[1], entry[2]};
+        totals[reached[i]] = {reached[i + 1], reached[i + 2]};
       }
       coverage.add(op_type, types, totals);
     }

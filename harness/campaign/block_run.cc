@@ -51,7 +51,31 @@ void take_findings(Report& report, CampaignAggregate& aggregate) {
 
 using Rows = std::map<std::uint64_t, CaseRow>;
 
-void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& backends, Rows& rows) {
+// Leaves out most rows of cases that pass: those that CaseRows would drop at the end of the block.
+class PassingChoice {
+ public:
+  bool takes(const std::string& op_type, std::uint64_t index) {
+    std::vector<std::uint64_t>& smallest = smallest_[op_type];  // a heap, with the largest in front
+    const std::uint64_t hash = CaseRows::hash_of(index);
+    if (smallest.size() == CaseRows::kPassing) {
+      if (hash > smallest.front()) return false;
+      std::pop_heap(smallest.begin(), smallest.end());
+      smallest.pop_back();
+    }
+    smallest.push_back(hash);
+    std::push_heap(smallest.begin(), smallest.end());
+    return true;
+  }
+
+ private:
+  std::map<std::string, std::vector<std::uint64_t>> smallest_;
+};
+
+void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& backends, PassingChoice& passing,
+              Rows& rows) {
+  const bool fails =
+      std::any_of(backends.begin(), backends.end(), [](const auto& of) { return is_failure(of.verdict); });
+  if (!fails && !passing.takes(test_case.subject(), test_case.provenance.index)) return;
   CaseRow& row = rows[test_case.provenance.index];
   row.op_type = test_case.subject();
   for (const CaseResult::OfBackend& of : backends) {
@@ -60,8 +84,8 @@ void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& b
 }
 
 void note_corner_cases(const CornerCaseCounts& counts, std::uint64_t index, FirstCases& reached) {
-  for (const CornerCaseInfo& info : corner_cases()) {
-    if (counts[info.corner_case] > 0) reached.try_emplace(info.corner_case, index);
+  for (std::size_t i = 0; i < kCornerCases; ++i) {
+    if (counts.all()[i] > 0 && !reached[i]) reached[i] = index;
   }
 }
 
@@ -127,13 +151,14 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t
   if (options.judge.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Rows rows;
+  PassingChoice passing;
   FirstCases reached;
   ContractCheck check;
   for (const KnownContracts& known : options.contracts) check.add(known.backend, known.models);
   campaign.judged = [&](const Case& test_case, const CornerCaseCounts& counts, const auto& results) {
     check.judged(test_case, results);
     note_corner_cases(counts, test_case.provenance.index, reached);
-    note_row(test_case, results, rows);
+    note_row(test_case, results, passing, rows);
   };
   Report report;
   QCONFORM_TRY(run_suites(sources, backends, campaign, report));

@@ -12,12 +12,6 @@
 namespace qconform::campaign {
 namespace {
 
-std::uint64_t hash_of(std::uint64_t index) {
-  Digest digest;
-  digest.add(index);
-  return digest.value();
-}
-
 using Hashed = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // hash, index
 
 // Those with the smallest hashes.
@@ -40,6 +34,12 @@ std::vector<FailureKey> CaseRow::failures() const {
 void CaseRows::note_first(const FailureKey& failure, std::uint64_t index) {
   const auto at = firsts_.try_emplace(failure, index).first;
   at->second = std::min(at->second, index);
+}
+
+std::uint64_t CaseRows::hash_of(std::uint64_t index) {
+  Digest digest;
+  digest.add(index);
+  return digest.value();
 }
 
 void CaseRows::add(std::map<std::uint64_t, CaseRow> rows) {
@@ -143,8 +143,10 @@ void sort(std::vector<Reached>& corner_cases) {
 CampaignTimeline timeline_of_block(const TimelineGroup& found, const FirstCases& reached) {
   CampaignTimeline timeline;
   timeline.groups = {found};
-  for (const auto& [corner_case, first] : reached)
-    timeline.corner_cases.push_back({std::string(info_of(corner_case).id), first});
+  for (const CornerCaseInfo& info : qconform::corner_cases()) {
+    const auto& first = reached[static_cast<std::size_t>(info.corner_case)];
+    if (first) timeline.corner_cases.push_back({std::string(info.id), *first});
+  }
   sort(timeline.corner_cases);
   return timeline;
 }

@@ -2,6 +2,7 @@
 // the aggregate of many blocks does not depend on which machine ran which of them, and when.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,7 @@ namespace qconform::campaign {
 inline constexpr std::size_t kMostGroups = 256;
 
 /// By corner case: index of the first case that reached it.
-using FirstCases = std::map<CornerCase, std::uint64_t>;
+using FirstCases = std::array<std::optional<std::uint64_t>, kCornerCases>;
 
 /// The timeline of one block; `found.first` is its number.
 [[nodiscard]] CampaignTimeline timeline_of_block(const CampaignTimeline::Group& found, const FirstCases& reached);
@@ -82,6 +83,9 @@ class CaseRows {
  public:
   static constexpr std::size_t kFailing = 16;  ///< cases kept for each backend, operator, symptom and waiver
   static constexpr std::size_t kPassing = 32;  ///< cases kept for each operator
+
+  /// The hash by which cases are chosen.
+  [[nodiscard]] static std::uint64_t hash_of(std::uint64_t index);
 
   /// Adds cases that are not in it yet.
   void add(std::map<std::uint64_t, CaseRow> rows);

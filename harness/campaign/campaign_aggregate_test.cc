@@ -29,7 +29,7 @@ using Numbers = std::vector<std::uint64_t>;
 // Made up from the block's number; most blocks reach one corner case.
 CampaignTimeline timeline_of(std::uint64_t block) {
   FirstCases reached;
-  if (block % 5 != 0) reached[static_cast<CornerCase>(block % kCornerCases)] = 512 * block + block % 100;
+  if (block % 5 != 0) reached[block % kCornerCases] = 512 * block + block % 100;
   return timeline_of_block({block, 512, block % 3, 0}, reached);
 }
 
@@ -206,8 +206,9 @@ CampaignAggregate aggregate_of(std::uint64_t block, std::uint64_t cases = kBlock
   found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
   aggregate.passing.try_emplace({0, "QLinearConv"}, CampaignAggregate::kSampled)
       .first->second.add(block, diagnose::FeatureSet(block));
-  aggregate.timeline = timeline_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
-                                         {{static_cast<CornerCase>(block % kCornerCases), block * kBlockCases + 3}});
+  FirstCases first;
+  first[block % kCornerCases] = block * kBlockCases + 3;
+  aggregate.timeline = timeline_of_block({block, cases, found.cases, static_cast<double>(block) / 7}, first);
   aggregate.rows.add(rows_of(block));
   aggregate.times.total = 1;
   return aggregate;
@@ -349,12 +350,12 @@ TEST(Merge, RefusesAnotherCampaign) {
 
 TEST(Identity, OfAJournalInAnotherFormIsRefusedByName) {
   const std::string key = "version";
-  for (const char version : {'\x00', '\x02'}) {
+  for (const char version : {'\x01', '\x03'}) {
     std::string bytes = encode_identity(identity());
     bytes[bytes.find(key) + key.size()] = version;
     const auto read = decode_identity(bytes);
     ASSERT_FALSE(read.has_value());
-    EXPECT_NE(read.error().text().find(fmt::format("reads journals of version 1, and this one is of {:d}", version)),
+    EXPECT_NE(read.error().text().find(fmt::format("reads journals of version 2, and this one is of {:d}", version)),
               std::string::npos)
         << read.error().text();
   }

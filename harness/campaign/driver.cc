@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <ctime>
 #include <map>
 #include <set>
@@ -239,7 +240,9 @@ class Driver {
     while (next_block_ < range_.end && is_done(next_block_)) ++next_block_;
     if (next_block_ >= range_.end) return std::nullopt;
     Span blocks{next_block_, 1, cases_of(next_block_)};
-    const std::uint64_t most = blocks_at_once();
+    // One record holds an aligned power of two of them (Span); any other range takes several.
+    const std::uint64_t alignment = next_block_ == 0 ? range_.end : std::uint64_t{1} << std::countr_zero(next_block_);
+    const std::uint64_t most = std::min(alignment, std::bit_floor(blocks_at_once()));
     for (++next_block_; blocks.is_whole() && blocks.blocks < most && next_block_ < range_.end; ++next_block_) {
       if (cases_of(next_block_) != kBlockCases || is_done(next_block_)) break;
       ++blocks.blocks;
@@ -254,12 +257,13 @@ class Driver {
     return options_.cases ? std::min(kBlockCases, *options_.cases - block * kBlockCases) : kBlockCases;
   }
 
-  // A job gets blocks for a second, but so few at the end of a campaign that all jobs end at about the same time.
+  // A job gets as many blocks as it sums up, but so few at the end of a campaign that all jobs end at about the same
+  // time.
   [[nodiscard]] std::uint64_t blocks_at_once() const {
     const double jobs = options_.jobs;
     const double in_a_second = static_cast<double>(run_.cases()) / kBlockCases / std::max(run_.seconds(), 0.001) / jobs;
-    const double share = static_cast<double>(range_.end - next_block_) / (4 * jobs);
-    return static_cast<std::uint64_t>(std::max(1.0, std::min(in_a_second, share)));
+    const double share = static_cast<double>(range_.end - next_block_) / (jobs == 1 ? 1 : 4 * jobs);
+    return static_cast<std::uint64_t>(std::max(1.0, std::min(in_a_second * options_.block.sum_seconds, share)));
   }
 
   Result<void> take(std::vector<JobMessage>& messages) {

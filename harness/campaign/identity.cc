@@ -8,7 +8,7 @@
 namespace qconform::campaign {
 namespace {
 
-constexpr std::uint64_t kJournalVersion = 1;
+constexpr std::uint64_t kJournalVersion = 2;
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;

@@ -123,11 +123,7 @@ std::uint64_t raw_bits_at(std::span<const std::byte> bytes, int bits, std::int64
 }
 
 void set_raw_bits_at(std::span<std::byte> bytes, int bits, std::int64_t index, std::uint64_t raw) {
-  if (bits >= 8) {
-    const auto size = static_cast<std::size_t>(bits / 8);
-    std::memcpy(bytes.data() + static_cast<std::size_t>(index) * size, &raw, size);
-    return;
-  }
+  if (bits >= 8) return reference::store_bits(bytes, bits, index, raw);
   const std::int64_t per_byte = 8 / bits;
   const auto shift = static_cast<int>(index % per_byte) * bits;
   const unsigned mask = (1U << bits) - 1U;

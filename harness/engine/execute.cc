@@ -59,6 +59,15 @@ constexpr std::byte kCanary{0xA5};
 constexpr std::byte kPoison{0xAA};
 constexpr std::size_t kLargestShift = 64;
 
+void fill(std::byte* begin, std::size_t size, std::byte value) {
+  std::memset(begin, std::to_integer<int>(value), size);
+}
+
+// Whether the bytes are alike: shifted by one byte they are themselves, which memcmp compares many at a time.
+bool is_filled_with(const std::byte* begin, std::size_t size, std::byte value) {
+  return *begin == value && std::memcmp(begin, begin + 1, size - 1) == 0;
+}
+
 }  // namespace
 
 std::span<std::byte> GuardedOutput::allocate(std::size_t output, ElementType type,
@@ -73,14 +82,18 @@ std::span<std::byte> GuardedOutput::allocate(std::size_t output, ElementType typ
   one.shift = (one.shift / element + 1) * element % kLargestShift;
   const std::size_t needed = 2 * kCanaryBytes + kLargestShift + one.size;
   if (one.memory.size() < needed) one.memory.resize(needed);
-  std::memset(one.memory.data(), std::to_integer<int>(kCanary), needed);
-  std::memset(one.data(), std::to_integer<int>(kPoison), one.size);
+  fill(one.data() - kCanaryBytes, kCanaryBytes, kCanary);
+  fill(one.data(), one.size, kPoison);
+  fill(one.data() + one.size, kCanaryBytes, kCanary);
   one.allocated = true;
   return {one.data(), one.size};
 }
 
 std::optional<outcome::WroteOutOfBounds> GuardedOutput::Guarded::damage() {
   using Damage = outcome::WroteOutOfBounds;
+  const bool is_intact = is_filled_with(data() - kCanaryBytes, kCanaryBytes, kCanary) &&
+                         is_filled_with(data() + size, kCanaryBytes, kCanary);
+  if (is_intact) return std::nullopt;
   for (std::size_t i = 1; i <= kCanaryBytes; ++i) {
     if (data()[size + i - 1] != kCanary) return Damage{Damage::Side::after, static_cast<std::int64_t>(i)};
     if (*(data() - i) != kCanary) return Damage{Damage::Side::before, static_cast<std::int64_t>(i)};

@@ -98,7 +98,7 @@ class FailureRecorder {
   void pass(std::size_t backend, const Case& test_case, const Expected& expected, const Verdict& verdict) {
     if (options_.diagnoser == nullptr) return;
     if (verdict.kind != VerdictKind::pass && verdict.kind != VerdictKind::vacuous) return;
-    const auto waiting = passing_.find({backend, test_case.subject()});
+    const auto waiting = passing_.empty() ? passing_.end() : passing_.find({backend, test_case.subject()});
     if (waiting == passing_.end() || waiting->second == kPassingThatWait) {
       return options_.diagnoser->passed(backend, test_case, expected);
     }

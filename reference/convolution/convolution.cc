@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "reference/convolution/geometry.h"
+#include "reference/numerics/admissible.h"
 #include "reference/numerics/integers.h"
 
 namespace qconform::reference {
@@ -57,17 +58,26 @@ void qlinear_conv(const QLinearConv& node, RoundingProfile profile, std::span<co
                   std::span<const std::byte> w, std::span<std::byte> y) {
   std::vector<std::int64_t> sums(y.size());
   accumulate(node.operands, x, w, sums);
-  requantize_sums(node, profile, sums, y);
+  const ConvolutionGeometry& g = node.operands.geometry;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::int64_t channel = static_cast<std::int64_t>(i) / g.output_positions() % g.output_channels;
+    const Requantization parameters = node.requantization(static_cast<std::size_t>(channel));
+    y[i] = store8(requantize(profile, wrap_to_int32(sums[i]), parameters));
+  }
 }
 
 void requantize_sums(const QLinearConv& node, RoundingProfile profile, std::span<const std::int64_t> sums,
                      std::span<std::byte> y) {
-  const ConvolutionGeometry& geometry = node.operands.geometry;
-  const auto positions = static_cast<std::size_t>(geometry.output_positions());
-  const auto channels = static_cast<std::size_t>(geometry.output_channels);
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const std::size_t channel = i / positions % channels;
-    y[i] = store8(requantize(profile, wrap_to_int32(sums[i]), node.requantization(channel)));
+  const auto positions = static_cast<std::size_t>(node.operands.geometry.output_positions());
+  const auto channels = static_cast<std::size_t>(node.operands.geometry.output_channels);
+  for (std::size_t begin = 0; begin < y.size(); begin += positions) {
+    const Requantization parameters = node.requantization(begin / positions % channels);
+    const ChannelTest test = channel_test(parameters);
+    for (std::size_t i = begin; i < begin + positions; ++i) {
+      const std::int32_t sum = wrap_to_int32(sums[i]);
+      const auto decided = profile == RoundingProfile::correctly_rounded ? decided_value(test, sum) : std::nullopt;
+      y[i] = store8(decided ? *decided : requantize(profile, sum, parameters));
+    }
   }
 }
 

@@ -57,7 +57,8 @@ struct QLinearConv {
 void qlinear_conv(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
                   std::span<const std::byte> w, std::span<std::byte> y);
 
-/// The second half of qlinear_conv(): from the sums, one for each element of y.
+/// The second half of qlinear_conv(), from the sums, one for each element of y: in doubles where these surely decide
+/// (numerics/admissible.h).
 void requantize_sums(const QLinearConv& node, RoundingProfile profile, std::span<const std::int64_t> sums,
                      std::span<std::byte> y);
 

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 
 #include "harness/tests/test_scale.h"
+#include "reference/numerics/integers.h"
 #include "reference/oracle/definitions.h"
 #include "reference/oracle/random_convolution.h"
 
@@ -199,6 +201,40 @@ TEST(QLinearConv, EqualsTheDefinitionUnderEveryProfile) {
   if (count < 100) return;  // too few for shares to mean anything
   EXPECT_GE(coverage.inside, coverage.elements / 10);
   EXPECT_GE(coverage.wrapped, coverage.elements / 100);
+}
+
+// Sums of any length, and those whose values lie nearest to a tie; a third of the scales are powers of two, with exact
+// ties, and a third of any exponent.
+TEST(QLinearConv, SumsAreRequantizedInDoublesAsInIntegers) {
+  oracle::Random random(29);
+  QLinearConv node;
+  node.operands.geometry = {
+      1, 1, 1, 1, {{.input = 64, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 0, .pad_end = 0, .output = 64}}};
+  const auto draw_scale = [&] {
+    if (random.one_in(3)) return std::ldexp(1.0F, static_cast<int>(random.between(-6, 6)));
+    return random.one_in(2) ? random.any_float() : random.positive_float(-6, 2);
+  };
+  for (int i = 0; i < testing::scaled(3000); ++i) {
+    node.y_type = random.one_in(2) ? ElementType::uint8 : ElementType::int8;
+    node.x_scale = draw_scale();
+    node.w_scale = {draw_scale()};
+    node.y_scale = draw_scale();
+    const Requantization p = node.requantization(0);
+    node.y_zero_point = static_cast<std::int32_t>(random.between(p.y_range.lo, p.y_range.hi));
+    std::vector<std::int64_t> sums(64);
+    for (std::int64_t& sum : sums) {
+      const double tie = (static_cast<double>(random.between(-256, 256)) + 0.5) * p.y_scale / p.x_scale / p.w_scale;
+      const bool is_sum = std::fabs(tie) < 0x1p46;
+      sum = random.one_in(4) || !is_sum ? random.of_any_length(46) : std::llround(tie) + random.between(-1, 1);
+    }
+    for (const RoundingProfile profile : kAllRoundingProfiles) {
+      std::vector<std::byte> y(sums.size());
+      requantize_sums(node, profile, sums, y);
+      for (std::size_t k = 0; k < y.size(); ++k) {
+        ASSERT_EQ(y[k], store8(requantize(profile, wrap_to_int32(sums[k]), node.requantization(0)))) << sums[k];
+      }
+    }
+  }
 }
 
 // Two output channels that differ in scale, zero point and bias only.

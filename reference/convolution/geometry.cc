@@ -174,6 +174,7 @@ bool resolve_axes(std::span<const std::int64_t> x_shape, std::span<const std::in
 
 TapRange SpatialAxis::taps_inside(std::int64_t position) const {
   const std::int64_t first = position * stride - pad_begin;
+  if (first >= 0 && first + kernel_extent() <= input) return {0, kernel};  // without divisions: most are inside
   const std::int64_t end = std::clamp<std::int64_t>(ceil_div(input - first, dilation), 0, kernel);
   return {std::clamp<std::int64_t>(ceil_div(-first, dilation), 0, end), end};
 }
@@ -231,9 +232,11 @@ Tap* refine(std::span<const Tap> outer, const SpatialAxis& axis, std::int64_t ou
   const TapRange inside = axis.taps_inside(output);
   const std::int64_t first = output * axis.stride - axis.pad_begin;
   for (const Tap& tap : outer) {
+    auto weight = static_cast<std::int32_t>(tap.weight * axis.kernel + inside.begin);
+    auto input = static_cast<std::int32_t>(tap.input * axis.input + first + inside.begin * axis.dilation);
     for (std::int64_t i = inside.begin; i < inside.end; ++i) {
-      *out++ = {static_cast<std::int32_t>(tap.weight * axis.kernel + i),
-                static_cast<std::int32_t>(tap.input * axis.input + first + i * axis.dilation)};
+      *out++ = {weight++, input};
+      input += static_cast<std::int32_t>(axis.dilation);
     }
   }
   return out;
@@ -248,7 +251,7 @@ TapsInside::TapsInside(const std::vector<SpatialAxis>& axes) : axes_(axes) {
 void TapsInside::select(std::int64_t first, std::int64_t count) {
   const std::size_t room = static_cast<std::size_t>(count) * most_;
   if (room > room_) taps_ = std::make_unique_for_overwrite<Tap[]>(room_ = room);
-  ends_.assign(1, 0);
+  ends_.resize(static_cast<std::size_t>(count) + 1);
   const SpatialAxis& last = axes_.back();
   std::int64_t row = first / last.output;
   std::int64_t output = first % last.output;
@@ -260,7 +263,7 @@ void TapsInside::select(std::int64_t first, std::int64_t count) {
       output = 0;
     }
     end = refine(row_, last, output, end);
-    ends_.push_back(static_cast<std::size_t>(end - taps_.get()));
+    ends_[static_cast<std::size_t>(i) + 1] = static_cast<std::size_t>(end - taps_.get());
   }
 }
 

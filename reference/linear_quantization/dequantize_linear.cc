@@ -11,10 +11,9 @@ namespace qconform::reference {
 void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y) {
   const int y_bits = bits_of(node.y_type);
   const Multiplication multiplication = Multiplications(node).first();
-  for (std::int64_t i = 0; i < node.layout.elements(); ++i) {
-    const std::size_t parameter = node.layout.parameter_of(i);
+  for_each_value(node.layout, node.x_type, x, [&](std::int64_t i, std::size_t parameter, double value) {
     const double scale = node.x_scale[parameter];
-    const double difference = difference_of(node.x_type, value_at(node.x_type, x, i), node.x_zero_point[parameter]);
+    const double difference = difference_of(node.x_type, value, node.x_zero_point[parameter]);
     if (node.y_type == ElementType::float32) {
       // float32 holds every scale. A difference that it does not hold, of int32 or float8, is rounded here.
       const float product = static_cast<float>(difference) * static_cast<float>(scale);
@@ -22,7 +21,7 @@ void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> 
     } else {
       store_bits(y, y_bits, i, multiply(multiplication, node.y_type, difference, scale));
     }
-  }
+  });
 }
 
 namespace {
@@ -30,7 +29,7 @@ namespace {
 // RN(a * b). IEEE's rules for infinities and NaN are the same in every format.
 std::uint64_t rounded_product(const FloatFormat& format, double a, double b) {
   const bool is_finite = std::isfinite(a) && std::isfinite(b);
-  return is_finite ? encode(format, product_of(a, b), Overflow::special) : encode(format, a * b, Overflow::special);
+  return is_finite ? encode_product(format, a, b) : encode(format, a * b, Overflow::special);
 }
 
 }  // namespace

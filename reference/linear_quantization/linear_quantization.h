@@ -8,6 +8,7 @@
 
 #include "reference/contract/remark.h"
 #include "reference/numerics/element.h"
+#include "reference/numerics/floats.h"
 #include "reference/numerics/right_values.h"
 
 namespace qconform::reference {
@@ -38,6 +39,18 @@ struct QuantizationLayout {
     const std::int64_t row = index / inner / channels * blocks() + channel / block;
     return static_cast<std::size_t>(row * inner + index % inner);
   }
+  /// Calls visit(element, parameter) for every element in order: parameter_of() without its divisions.
+  template <typename Visit>
+  void for_each_element(Visit visit) const {
+    std::int64_t index = 0;
+    for (std::int64_t row = 0; row < outer * channels; ++row) {
+      const std::int64_t channel = row % channels;
+      const std::int64_t first = is_blocked() ? (row / channels * blocks() + channel / block) * inner : channel;
+      for (std::int64_t i = 0; i < inner; ++i, ++index) {
+        visit(index, static_cast<std::size_t>(is_blocked() ? first + i : first));
+      }
+    }
+  }
 };
 
 /// The attributes of a node that place its parameters, and which of them its version knows.
@@ -56,6 +69,27 @@ struct PlacementAttributes {
                                                                const char* scale_field,
                                                                const PlacementAttributes& attributes,
                                                                Contract& contract);
+
+/// Calls visit(element, parameter, x) for every element in order, with its value (value_at()). Each of the usual types
+/// has a loop of its own, which asks nothing about the type.
+template <typename Visit>
+void for_each_value(const QuantizationLayout& layout, ElementType type, std::span<const std::byte> x, Visit visit) {
+  const auto loop = [&](auto load) {
+    layout.for_each_element(
+        [&](std::int64_t i, std::size_t parameter) { visit(i, parameter, static_cast<double>(load(i))); });
+  };
+  switch (type) {
+    case ElementType::float32: return loop([&](std::int64_t i) { return load_word<float>(x, i); });
+    case ElementType::uint8: return loop([&](std::int64_t i) { return load_word<std::uint8_t>(x, i); });
+    case ElementType::int8: return loop([&](std::int64_t i) { return load_word<std::int8_t>(x, i); });
+    case ElementType::int32: return loop([&](std::int64_t i) { return load_word<std::int32_t>(x, i); });
+    case ElementType::float16:
+      return loop([&](std::int64_t i) { return decode(kFloat16, load_word<std::uint16_t>(x, i)); });
+    case ElementType::bfloat16:
+      return loop([&](std::int64_t i) { return decode(kBfloat16, load_word<std::uint16_t>(x, i)); });
+    default: return loop([&](std::int64_t i) { return value_at(type, x, i); });
+  }
+}
 
 // Sets of right bits.
 

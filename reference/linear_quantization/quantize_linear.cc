@@ -1,60 +1,11 @@
 #include "reference/linear_quantization/quantize_linear.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "reference/numerics/floats.h"
 #include "reference/numerics/integers.h"
 
 namespace qconform::reference {
-namespace {
-
-float load_float32(ElementType type, const std::byte* at) {
-  if (type == ElementType::float32) {
-    float value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  std::int32_t value = 0;
-  std::memcpy(&value, at, sizeof value);
-  return static_cast<float>(value);
-}
-
-}  // namespace
-
-std::int32_t quantize(float x, float scale, std::int32_t zero_point, IntegerRange range) {
-  const float quotient = x / scale;
-  if (is_nan(quotient)) return zero_point;
-  // Clamping to bounds that are integers before rounding changes nothing, and keeps the conversion
-  // to an integer defined for infinite and huge quotients.
-  const auto lo = static_cast<float>(range.lo - zero_point);
-  const auto hi = static_cast<float>(range.hi - zero_point);
-  const float clamped = quotient < lo ? lo : (quotient > hi ? hi : quotient);
-  return static_cast<std::int32_t>(round_half_even(clamped)) + zero_point;
-}
-
-void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y) {
-  const int y_bits = bits_of(node.y_type);
-  const std::int64_t elements = node.layout.elements();
-  if (divides_in_float32(node) && is_integer(node.y_type)) {
-    const IntegerRange range = range_of(node.y_type);
-    for (std::int64_t i = 0; i < elements; ++i) {
-      const std::size_t parameter = node.layout.parameter_of(i);
-      const float value = load_float32(node.x_type, x.data() + 4 * i);
-      const std::int32_t quantized =
-          quantize(value, static_cast<float>(node.y_scale[parameter]), node.y_zero_point[parameter], range);
-      store_bits(y, y_bits, i, static_cast<std::uint32_t>(quantized));
-    }
-    return;
-  }
-  const Division division = Divisions(node, Wording::onnx).first();
-  for (std::int64_t i = 0; i < elements; ++i) {
-    const std::size_t parameter = node.layout.parameter_of(i);
-    const Quotient quotient = divide(division, value_at(node.x_type, x, i), node.y_scale[parameter]);
-    store_bits(y, y_bits, i, output_bits(node, parameter, quotient));
-  }
-}
-
 namespace {
 
 Quotient quotient_from(double value) {
@@ -67,7 +18,65 @@ bool divides_finitely(double x, double scale) {
   return std::isfinite(x) && std::isfinite(scale) && scale != 0;
 }
 
+// Rounds a scale. One that the type cannot hold stays as it is: the quotient would lose all meaning.
+double rounded_scale(const FloatFormat& format, double scale) {
+  const double rounded = rounded_to(format, scale);
+  return rounded != 0 && std::isfinite(rounded) ? rounded : scale;
+}
+
+// Returns RN(x / scale). IEEE's rules for zeros, infinities and NaN are the same in every format.
+double quotient_in(const FloatFormat& format, double x, double scale) {
+  return divides_finitely(x, scale) ? rounded_quotient(format, x, scale) : x / scale;
+}
+
+// Returns RN(x * RN(1 / scale)).
+double product_in(const FloatFormat& format, double x, double scale) {
+  if (!divides_finitely(x, scale)) return x / scale;
+  const double reciprocal = rounded_quotient(format, 1, scale);
+  return std::isinf(reciprocal) ? x * reciprocal : decode(format, encode_product(format, x, reciprocal));
+}
+
+// Rounds a quotient to an integer of `range`.
+template <typename Float>
+std::int32_t quantized(Float quotient, std::int32_t zero_point, IntegerRange range) {
+  if (std::isnan(quotient)) return zero_point;
+  // Clamping to bounds that are integers before rounding changes nothing, and keeps the conversion
+  // to an integer defined for infinite and huge quotients.
+  const auto lo = static_cast<Float>(range.lo - zero_point);
+  const auto hi = static_cast<Float>(range.hi - zero_point);
+  const Float clamped = quotient < lo ? lo : (quotient > hi ? hi : quotient);
+  return static_cast<std::int32_t>(round_half_even(clamped)) + zero_point;
+}
+
 }  // namespace
+
+std::int32_t quantize(float x, float scale, std::int32_t zero_point, IntegerRange range) {
+  return quantized(x / scale, zero_point, range);
+}
+
+void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y) {
+  const bool in_float32 = divides_in_float32(node);
+  const FloatFormat& division = float_format(Divisions(node, Wording::onnx).first().type);
+  std::vector<double> scales = node.y_scale;
+  for (double& scale : scales) scale = rounded_scale(division, scale);
+  const int y_bits = bits_of(node.y_type);
+  const bool has_integers = is_integer(node.y_type);
+  const IntegerRange range = has_integers ? range_of(node.y_type) : IntegerRange{};
+  const FloatFormat& output = float_format(node.y_type);
+  const Overflow overflow = node.saturate ? Overflow::saturate : Overflow::special;
+  // Copies of all that the loop needs: bytes of y might be these otherwise.
+  const auto store = [=, scale_of = scales.data(), zero_point_of = node.y_zero_point.data()](
+                         std::int64_t i, std::size_t parameter, double value) {
+    const double scale = scale_of[parameter];
+    const double quotient = in_float32 ? static_cast<double>(static_cast<float>(value) / static_cast<float>(scale))
+                                       : quotient_in(division, rounded_to(division, value), scale);
+    const std::uint64_t bits = has_integers
+                                   ? static_cast<std::uint64_t>(quantized(quotient, zero_point_of[parameter], range))
+                                   : encode(output, quotient, overflow);
+    store_bits(y, y_bits, i, bits);
+  };
+  for_each_value(node.layout, node.x_type, x, store);
+}
 
 ElementType division_type(const QuantizeLinear& node) {
   for (const ElementType type : {node.precision, node.scale_type, node.x_type}) {
@@ -79,19 +88,16 @@ ElementType division_type(const QuantizeLinear& node) {
 
 Quotient divide(const Division& division, double x, double scale) {
   const FloatFormat& format = float_format(division.type);
-  if (division.method == DivisionMethod::operands_rounded || division.method == DivisionMethod::reciprocal) {
-    x = rounded_to(format, x);
-    // A scale that the type cannot hold stays as it is: the quotient would lose all meaning.
-    const double rounded_scale = rounded_to(format, scale);
-    if (rounded_scale != 0 && std::isfinite(rounded_scale)) scale = rounded_scale;
+  switch (division.method) {
+    case DivisionMethod::exact:
+      return divides_finitely(x, scale) ? Quotient{Quotient::Kind::finite, quotient_of(x, scale)}
+                                        : quotient_from(x / scale);
+    case DivisionMethod::once: return quotient_from(quotient_in(format, x, scale));
+    case DivisionMethod::operands_rounded:
+      return quotient_from(quotient_in(format, rounded_to(format, x), rounded_scale(format, scale)));
+    case DivisionMethod::reciprocal: break;
   }
-  // IEEE's rules for zeros, infinities and NaN are the same in every format.
-  if (!divides_finitely(x, scale)) return quotient_from(x / scale);
-  if (division.method == DivisionMethod::exact) return {Quotient::Kind::finite, quotient_of(x, scale)};
-  if (division.method != DivisionMethod::reciprocal) return quotient_from(rounded_to(format, quotient_of(x, scale)));
-  const double reciprocal = rounded_to(format, quotient_of(1, scale));
-  if (std::isinf(reciprocal)) return quotient_from(x * reciprocal);
-  return quotient_from(rounded_to(format, product_of(x, reciprocal)));
+  return quotient_from(product_in(format, rounded_to(format, x), rounded_scale(format, scale)));
 }
 
 Divisions::Divisions(const QuantizeLinear& node, Wording wording) {

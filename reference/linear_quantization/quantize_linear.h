@@ -99,8 +99,7 @@ class Divisions {
 [[nodiscard]] std::uint64_t other_output_bits(const QuantizeLinear& node, std::size_t parameter,
                                               const Quotient& quotient);
 
-/// Whether the reference divides in float32 without conversions: for integer y, quantize() computes
-/// the elements.
+/// Whether the reference divides in float32 without conversions: for integer y, quantize() gives the elements.
 [[nodiscard]] bool divides_in_float32(const QuantizeLinear& node);
 
 }  // namespace qconform::reference

@@ -216,6 +216,28 @@ TEST(FloatSet, HoldsEveryExpressionOutsideTheDomainAndOnlyThose) {
   }
 }
 
+// Scales of any exponents: results are subnormal, nearly so, or far from it.
+TEST(FloatSet, TheListOfExpressionsHasEveryRuleForSubnormals) {
+  Random random(73);
+  const auto draw_scale = [&] {
+    const float scale = random.one_in(8) ? random.any_float() : random.positive_float(-70, 70);
+    return random.one_in(4) ? -scale : scale;
+  };
+  for (int i = 0; i < testing::scaled(20'000); ++i) {
+    const Requantization p{draw_scale(), draw_scale(), draw_scale(), 3, {-128, 127}};
+    const std::int64_t accumulator = random.of_any_length(31);
+    AdmissibleSet expected = exact_set(accumulator, p);
+    for (const FloatExpression& expression : float_expressions()) {
+      for (const Subnormals subnormals : kAllSubnormals) {
+        const std::int32_t value = evaluate(expression, accumulator, p, subnormals);
+        expected.include(IntegerRange{value, value});
+      }
+    }
+    ASSERT_EQ(float_expression_set(accumulator, p), expected)
+        << std::hexfloat << accumulator << " " << p.x_scale << " " << p.w_scale << " " << p.y_scale;
+  }
+}
+
 // Returns the multiplier that a tier forms: that of double where float32 may lose it.
 const FixedPointErrors& formed_for(Tier tier, const Requantization& p) {
   return tier == Tier::fixed_point_float32 && within_domain(p) ? kFromFloat32 : kFromDouble;

@@ -167,15 +167,27 @@ struct IntegerRange {
   return bits >= 8 ? elements * (bits / 8) : (elements * bits + 7) / 8;
 }
 
+/// Element `index` of an array of words, which may have any alignment.
+template <typename Word>
+[[nodiscard]] Word load_word(std::span<const std::byte> bytes, std::int64_t index) {
+  Word word{};
+  std::memcpy(&word, bytes.data() + static_cast<std::size_t>(index) * sizeof word, sizeof word);
+  return word;
+}
+template <typename Word>
+void store_word(std::span<std::byte> bytes, std::int64_t index, Word word) {
+  std::memcpy(bytes.data() + static_cast<std::size_t>(index) * sizeof word, &word, sizeof word);
+}
+
 /// Element `index`, little endian; `bits` is a power of two. Elements below 8 bits are packed as ONNX
 /// packs them, the first one in the low bits of the first byte.
 [[nodiscard]] inline std::uint64_t load_bits(std::span<const std::byte> bytes, int bits, std::int64_t index) {
-  if (bits == 8) return std::to_integer<std::uint64_t>(bytes[static_cast<std::size_t>(index)]);  // nearly all are
-  if (bits > 8) {
-    const auto size = static_cast<std::size_t>(bits / 8);
-    std::uint64_t raw = 0;
-    std::memcpy(&raw, bytes.data() + static_cast<std::size_t>(index) * size, size);
-    return raw;
+  switch (bits) {
+    case 8: return load_word<std::uint8_t>(bytes, index);
+    case 16: return load_word<std::uint16_t>(bytes, index);
+    case 32: return load_word<std::uint32_t>(bytes, index);
+    case 64: return load_word<std::uint64_t>(bytes, index);
+    default: break;
   }
   const std::int64_t per_byte = 8 / bits;
   const auto byte = std::to_integer<std::uint64_t>(bytes[static_cast<std::size_t>(index / per_byte)]);
@@ -190,10 +202,12 @@ struct IntegerRange {
 /// Stores the low `bits` bits of `raw` as element `index`. The first element of a byte also clears
 /// the rest of it, so that elements stored in ascending order leave unused bits zero.
 inline void store_bits(std::span<std::byte> bytes, int bits, std::int64_t index, std::uint64_t raw) {
-  if (bits >= 8) {
-    const auto size = static_cast<std::size_t>(bits / 8);
-    std::memcpy(bytes.data() + static_cast<std::size_t>(index) * size, &raw, size);
-    return;
+  switch (bits) {
+    case 8: return store_word(bytes, index, static_cast<std::uint8_t>(raw));
+    case 16: return store_word(bytes, index, static_cast<std::uint16_t>(raw));
+    case 32: return store_word(bytes, index, static_cast<std::uint32_t>(raw));
+    case 64: return store_word(bytes, index, raw);
+    default: break;
   }
   const std::int64_t per_byte = 8 / bits;
   const auto shift = static_cast<int>(index % per_byte) * bits;

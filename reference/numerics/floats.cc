@@ -98,17 +98,6 @@ TieDistance tie_distance(std::int64_t accumulator, float x_scale, float w_scale,
 
 namespace {
 
-constexpr FloatFormat kFloat64{11, 52, 1023, Specials::ieee};
-constexpr FloatFormat kFloat32{8, 23, 127, Specials::ieee};
-constexpr FloatFormat kFloat16{5, 10, 15, Specials::ieee};
-constexpr FloatFormat kBfloat16{8, 7, 127, Specials::ieee};
-constexpr FloatFormat kFloat8e4m3fn{4, 3, 7, Specials::finite_nan};
-constexpr FloatFormat kFloat8e4m3fnuz{4, 3, 8, Specials::unsigned_zero_nan};
-constexpr FloatFormat kFloat8e5m2{5, 2, 15, Specials::ieee};
-constexpr FloatFormat kFloat8e5m2fnuz{5, 2, 16, Specials::unsigned_zero_nan};
-constexpr FloatFormat kFloat4e2m1{2, 1, 1, Specials::none};
-constexpr FloatFormat kFloat8e8m0{8, 0, 127, Specials::powers_of_two};
-
 std::uint64_t nan_of(const FloatFormat& format) {
   switch (format.specials) {
     case Specials::ieee: return format.largest() + 1 + (std::uint64_t{1} << (format.mantissa_bits - 1));
@@ -140,21 +129,6 @@ std::uint64_t encode_power_of_two(const FloatFormat& format, const Ratio& value,
 
 }  // namespace
 
-const FloatFormat& float_format(ElementType type) {
-  switch (type) {
-    case ElementType::float64: return kFloat64;
-    case ElementType::float16: return kFloat16;
-    case ElementType::bfloat16: return kBfloat16;
-    case ElementType::float8e4m3fn: return kFloat8e4m3fn;
-    case ElementType::float8e4m3fnuz: return kFloat8e4m3fnuz;
-    case ElementType::float8e5m2: return kFloat8e5m2;
-    case ElementType::float8e5m2fnuz: return kFloat8e5m2fnuz;
-    case ElementType::float4e2m1: return kFloat4e2m1;
-    case ElementType::float8e8m0: return kFloat8e8m0;
-    default: return kFloat32;
-  }
-}
-
 bool is_nan(const FloatFormat& format, std::uint64_t bits) {
   const std::uint64_t magnitude = bits & ~format.sign_bit();
   switch (format.specials) {
@@ -171,7 +145,7 @@ bool is_zero(const FloatFormat& format, std::uint64_t bits) {
   return format.has_sign() && (bits & ~format.sign_bit()) == 0 && !is_nan(format, bits);
 }
 
-double decode(const FloatFormat& format, std::uint64_t bits) {
+double decode_any(const FloatFormat& format, std::uint64_t bits) {
   if (is_nan(format, bits)) return std::numeric_limits<double>::quiet_NaN();
   const bool negative = (bits & format.sign_bit()) != 0;
   const std::uint64_t magnitude = bits & ~format.sign_bit();
@@ -203,19 +177,46 @@ std::uint64_t encode(const FloatFormat& format, const Ratio& value, Overflow ove
   return magnitude == 0 && !keeps_sign_of_zero ? 0 : sign | magnitude;
 }
 
-std::uint64_t encode(const FloatFormat& format, double value, Overflow overflow) {
+std::uint64_t encode_any(const FloatFormat& format, double value, Overflow overflow) {
   if (std::isnan(value)) return nan_of(format);
   if (!std::isinf(value)) return encode(format, ratio_of(value), overflow);
   if (!format.has_sign() && value < 0) return nan_of(format);
   return overflowed(format, value < 0, overflow);
 }
 
-double rounded_to(const FloatFormat& format, double value) {
+double rounded_to(const FloatFormat& format, const Ratio& value) {
+  // Quotients that have been rounded are integers of 53 bits times a power of two: doubles, where that is normal.
+  const bool is_double =
+      value.denominator == 1 && value.numerator >> 53 == 0 && value.exponent > -1000 && value.exponent < 900;
+  if (is_double) {
+    const double magnitude =
+        std::ldexp(static_cast<double>(static_cast<std::uint64_t>(value.numerator)), value.exponent);
+    return rounded_to(format, value.negative ? -magnitude : magnitude);
+  }
   return decode(format, encode(format, value, Overflow::special));
 }
 
-double rounded_to(const FloatFormat& format, const Ratio& value) {
-  return decode(format, encode(format, value, Overflow::special));
+namespace {
+
+bool are_floats(double a, double b) {
+  return static_cast<double>(static_cast<float>(a)) == a && static_cast<double>(static_cast<float>(b)) == b;
+}
+
+}  // namespace
+
+std::uint64_t encode_product(const FloatFormat& format, double a, double b) {
+  // Numbers of 24 bits have a product of 48, which double holds, exponents included.
+  return are_floats(a, b) ? encode(format, a * b, Overflow::special)
+                          : encode(format, product_of(a, b), Overflow::special);
+}
+
+double rounded_quotient(const FloatFormat& format, double dividend, double divisor) {
+  // In double first: formats of at most 24 bits round at numbers of at most 25. A quotient of numbers of 24 bits that
+  // is not such a number differs from it by at least one part in 2^49, being the quotient of an integer of at least 1
+  // and one of at most 24 + 25 bits; rounding to double moves it by at most one in 2^52, in whichever direction the
+  // processor rounds. So it comes to lie neither on such a number nor beyond it.
+  const bool is_apart = format.mantissa_bits < kFloat64.mantissa_bits && are_floats(dividend, divisor);
+  return is_apart ? rounded_to(format, dividend / divisor) : rounded_to(format, quotient_of(dividend, divisor));
 }
 
 }  // namespace qconform::reference

@@ -157,8 +157,32 @@ struct FloatFormat {
   }
 };
 
+inline constexpr FloatFormat kFloat64{11, 52, 1023, Specials::ieee};
+inline constexpr FloatFormat kFloat32{8, 23, 127, Specials::ieee};
+inline constexpr FloatFormat kFloat16{5, 10, 15, Specials::ieee};
+inline constexpr FloatFormat kBfloat16{8, 7, 127, Specials::ieee};
+inline constexpr FloatFormat kFloat8e4m3fn{4, 3, 7, Specials::finite_nan};
+inline constexpr FloatFormat kFloat8e4m3fnuz{4, 3, 8, Specials::unsigned_zero_nan};
+inline constexpr FloatFormat kFloat8e5m2{5, 2, 15, Specials::ieee};
+inline constexpr FloatFormat kFloat8e5m2fnuz{5, 2, 16, Specials::unsigned_zero_nan};
+inline constexpr FloatFormat kFloat4e2m1{2, 1, 1, Specials::none};
+inline constexpr FloatFormat kFloat8e8m0{8, 0, 127, Specials::powers_of_two};
+
 /// `type` is a floating-point type.
-[[nodiscard]] const FloatFormat& float_format(ElementType type);
+[[nodiscard]] constexpr const FloatFormat& float_format(ElementType type) {
+  switch (type) {
+    case ElementType::float64: return kFloat64;
+    case ElementType::float16: return kFloat16;
+    case ElementType::bfloat16: return kBfloat16;
+    case ElementType::float8e4m3fn: return kFloat8e4m3fn;
+    case ElementType::float8e4m3fnuz: return kFloat8e4m3fnuz;
+    case ElementType::float8e5m2: return kFloat8e5m2;
+    case ElementType::float8e5m2fnuz: return kFloat8e5m2fnuz;
+    case ElementType::float4e2m1: return kFloat4e2m1;
+    case ElementType::float8e8m0: return kFloat8e8m0;
+    default: return kFloat32;
+  }
+}
 
 /// Says what becomes of numbers beyond the largest one, and of infinities.
 enum class Overflow : std::uint8_t {
@@ -169,21 +193,55 @@ enum class Overflow : std::uint8_t {
 [[nodiscard]] bool is_nan(const FloatFormat& format, std::uint64_t bits);
 [[nodiscard]] bool is_zero(const FloatFormat& format, std::uint64_t bits);
 
+/// Returns decode() of any pattern, computed from its fields.
+[[nodiscard]] double decode_any(const FloatFormat& format, std::uint64_t bits);
+
 /// Returns the value: exact, every format being part of float64. NaN for every NaN pattern.
-[[nodiscard]] double decode(const FloatFormat& format, std::uint64_t bits);
+[[nodiscard]] inline double decode(const FloatFormat& format, std::uint64_t bits) {
+  const std::uint64_t magnitude = bits & ~format.sign_bit();
+  if (magnitude >> format.mantissa_bits == 0 || magnitude > format.largest()) return decode_any(format, bits);
+  // A normal number has the same fields in float64, which has room for both; only the bias differs.
+  const std::uint64_t moved = (magnitude << (kFloat64.mantissa_bits - format.mantissa_bits)) +
+                              (static_cast<std::uint64_t>(kFloat64.bias - format.bias) << kFloat64.mantissa_bits);
+  return std::bit_cast<double>(moved | (bits == magnitude ? 0 : kFloat64.sign_bit()));
+}
 
 /// Returns the pattern of the nearest number, ties to the even mantissa; -0 where the format has it. E8M0, which has no
 /// mantissa, takes the larger power of two at a tie; below its smallest number lies that number, except for zero, which
 /// it has as NaN unless saturating; negative values are NaN.
 [[nodiscard]] std::uint64_t encode(const FloatFormat& format, const Ratio& value, Overflow overflow);
 
+/// Returns encode() of any double, by way of a Ratio.
+[[nodiscard]] std::uint64_t encode_any(const FloatFormat& format, double value, Overflow overflow);
+
 /// Returns the pattern of the number nearest to any double, by the rules for a Ratio. NaN gives the format's quiet NaN
 /// without sign, or the largest number where it has no NaN.
-[[nodiscard]] std::uint64_t encode(const FloatFormat& format, double value, Overflow overflow);
+[[nodiscard]] inline std::uint64_t encode(const FloatFormat& format, double value, Overflow overflow) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude = bits & ~kFloat64.sign_bit();
+  const int exponent = static_cast<int>(magnitude >> kFloat64.mantissa_bits) - kFloat64.bias;
+  const int dropped = kFloat64.mantissa_bits - format.mantissa_bits;
+  if (dropped > 0 && format.has_sign() && exponent >= format.smallest_exponent()) {
+    // A normal number keeps its fields. Less than half a unit of the last place is added before the bits below are
+    // dropped, and one bit more where that place is odd, so that ties go to even; a carry moves to the exponent.
+    const std::uint64_t nearly_half = (std::uint64_t{1} << (dropped - 1)) - 1;
+    const std::uint64_t rounded = (magnitude + nearly_half + (magnitude >> dropped & 1U)) >> dropped;
+    const std::uint64_t pattern =
+        rounded - (static_cast<std::uint64_t>(kFloat64.bias - format.bias) << format.mantissa_bits);
+    if (pattern <= format.largest()) return pattern | (bits == magnitude ? 0 : format.sign_bit());
+  }
+  return encode_any(format, value, overflow);
+}
 
 /// decode(encode(value)) without saturation: the value in a narrower arithmetic.
-[[nodiscard]] double rounded_to(const FloatFormat& format, double value);
+[[nodiscard]] inline double rounded_to(const FloatFormat& format, double value) {
+  return decode(format, encode(format, value, Overflow::special));
+}
 [[nodiscard]] double rounded_to(const FloatFormat& format, const Ratio& value);
+
+/// Rounds a product or quotient of finite numbers once, to a pattern or a number; `divisor` is not zero.
+[[nodiscard]] std::uint64_t encode_product(const FloatFormat& format, double a, double b);
+[[nodiscard]] double rounded_quotient(const FloatFormat& format, double dividend, double divisor);
 
 // Stored elements as numbers. Every element type is a subset of float64.
 

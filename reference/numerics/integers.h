@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "reference/numerics/element.h"
 
@@ -175,16 +176,15 @@ template <int kLimbs>
 // Rounding, saturation and wrapping to integers, independent of the processor's rounding mode.
 
 /// rne(value). NaN and infinities come back as they are; the sign of zero is not kept.
-/// Works for float and double: `value - trunc(value)` is exact in binary floating point.
+/// Works for float and double: the value less what is behind its point is exact in binary floating point.
 template <typename Float>
 [[nodiscard]] Float round_half_even(Float value) {
-  const Float whole = std::trunc(value);
-  const Float fraction = std::fabs(value - whole);
-  if (!(fraction >= Float{0.5})) return whole;
-  const Float away = whole + std::copysign(Float{1}, value);
-  if (fraction > Float{0.5}) return away;
-  const bool whole_is_even = std::trunc(whole / 2) * 2 == whole;
-  return whole_is_even ? whole : away;
+  // Larger numbers are integers.
+  if (!(std::fabs(value) < 1 / std::numeric_limits<Float>::epsilon())) return value;
+  const auto whole = static_cast<std::int64_t>(value);
+  const Float fraction = std::fabs(value - static_cast<Float>(whole));
+  const bool goes_away = fraction > Float{0.5} || (fraction == Float{0.5} && whole % 2 != 0);
+  return static_cast<Float>(whole + (!goes_away ? 0 : value < 0 ? -1 : 1));
 }
 
 // Rounding a quotient of integers times a power of two, without floats.

@@ -176,6 +176,62 @@ TEST(SmallFloat, Float32AndFloat64AreTheHardwares) {
   }
 }
 
+constexpr ElementType kFloatTypes[] = {
+    ElementType::float64,      ElementType::float32,        ElementType::float16,    ElementType::bfloat16,
+    ElementType::float8e4m3fn, ElementType::float8e4m3fnuz, ElementType::float8e5m2, ElementType::float8e5m2fnuz,
+    ElementType::float4e2m1,   ElementType::float8e8m0};
+
+// Draws a number of a format, or the middle between two of them.
+double number_or_middle(oracle::Random& random, const FloatFormat& f) {
+  const auto bits = static_cast<std::uint64_t>(random.between(0, static_cast<std::int64_t>(f.largest()) - 1));
+  const double number = decode_any(f, bits);
+  return random.one_in(2) ? number : number + (decode_any(f, bits + 1) - number) / 2;
+}
+
+// Draws a double of any pattern, or one of those or beside it, which rounding most easily gets wrong.
+double beside_a_number(oracle::Random& random, const FloatFormat& f) {
+  if (random.one_in(4)) return std::bit_cast<double>(random.between(INT64_MIN, INT64_MAX));
+  const auto bits = std::bit_cast<std::uint64_t>(number_or_middle(random, f));
+  const double value = std::bit_cast<double>(bits + static_cast<std::uint64_t>(random.between(-1, 1)));
+  return random.one_in(2) ? value : -value;
+}
+
+TEST(SmallFloat, TheShortWayEncodesAndDecodesAsTheLongOne) {
+  oracle::Random random(67);
+  for (const ElementType type : kFloatTypes) {
+    const FloatFormat& f = float_format(type);
+    const std::uint64_t used = ~std::uint64_t{0} >> (64 - f.bits());
+    for (int i = 0; i < testing::scaled(50'000); ++i) {
+      const double value = beside_a_number(random, f);
+      for (const Overflow overflow : kOverflows) {
+        ASSERT_EQ(encode(f, value, overflow), encode_any(f, value, overflow)) << std::hexfloat << value;
+      }
+      if (std::isfinite(value)) {
+        const double rounded = decode_any(f, encode(f, ratio_of(value), Overflow::special));
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(rounded_to(f, ratio_of(value))), std::bit_cast<std::uint64_t>(rounded));
+      }
+      const std::uint64_t bits = static_cast<std::uint64_t>(random.between(INT64_MIN, INT64_MAX)) & used;
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(decode(f, bits)), std::bit_cast<std::uint64_t>(decode_any(f, bits)));
+    }
+  }
+}
+
+// Dividends are chosen so that the quotient lies on or next to a number of the format, or a middle between two.
+TEST(SmallFloat, TheShortWayRoundsProductsAndQuotientsAsTheLongOne) {
+  oracle::Random random(71);
+  for (const ElementType type : kFloatTypes) {
+    const FloatFormat& f = float_format(type);
+    for (int i = 0; i < testing::scaled(50'000); ++i) {
+      const double a = random.one_in(8) ? random.positive_float(0, 20) + 0x1p-30 : double{random.any_float()};
+      const auto near = static_cast<float>(number_or_middle(random, f) * a);
+      const double b = std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) ^ (random.one_in(2) ? 1U : 0U));
+      if (!std::isfinite(b) || type == ElementType::float8e8m0) continue;
+      ASSERT_EQ(rounded_quotient(f, b, a), rounded_to(f, quotient_of(b, a))) << std::hexfloat << b << " / " << a;
+      ASSERT_EQ(encode_product(f, a, b), encode(f, product_of(a, b), Overflow::special)) << std::hexfloat << a;
+    }
+  }
+}
+
 TEST(SmallFloat, PowersOfTwoTakeTheNearestAndTheLargerOfTwo) {
   const FloatFormat& f = float_format(ElementType::float8e8m0);
   for (int exponent = -127; exponent <= 127; ++exponent) {

@@ -127,7 +127,11 @@ class JsonWriter final : public Archive {
   void constant(std::string_view text) override { top() = text; }
   void version(std::uint64_t number) override { top() = number; }
 
-  void begin_object(const TypeInfo& /*type*/) override { top() = Json::object(); }
+  // A list of members that grows copies all keys.
+  void begin_object(const TypeInfo& /*type*/) override {
+    constexpr std::size_t kMostly = 8;
+    make_room(kMostly);
+  }
   void end_object() override {}
   bool begin_member(std::string_view key, const FieldRule& /*rule*/, Presence /*presence*/, bool is_there) override {
     if (is_there) enter(std::string(key));
@@ -148,7 +152,7 @@ class JsonWriter final : public Archive {
   void end_list() override {}
 
   std::vector<std::string> begin_map(std::vector<std::string> keys, const FieldRule& /*rule*/) override {
-    top() = Json::object();
+    make_room(keys.size());
     return keys;
   }
   void begin_entry(const std::string& key) override { enter(key); }
@@ -163,6 +167,10 @@ class JsonWriter final : public Archive {
 
  private:
   Json& top() { return *stack_.back(); }
+  void make_room(std::size_t members) {
+    top() = Json::object();
+    top().get_ref<Json::object_t&>().reserve(members);
+  }
   // Keys are different ones: no need to look for them.
   void enter(std::string key) {
     auto& members = top().get_ref<Json::object_t&>();

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -12,6 +13,11 @@
 namespace qconform {
 
 namespace {
+
+// memcmp compares many bytes at a time; vectors of std::byte compare them one by one.
+bool are_same(const Tensor& a, const Tensor& b) {
+  return a.bytes.size() == b.bytes.size() && std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
+}
 
 double distance(double error) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : std::fabs(error);
@@ -39,7 +45,7 @@ Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exac
   Comparison result;
   const std::int64_t elements = exact.elements();
   std::uint64_t as_exact = 0;
-  if (got.bytes == exact.bytes && (pinned == nullptr || pinned->bytes == exact.bytes)) {
+  if (are_same(got, exact) && (pinned == nullptr || are_same(*pinned, exact))) {
     as_exact = static_cast<std::uint64_t>(elements);
   } else {
     for (std::int64_t i = 0; i < elements; ++i) {

@@ -329,8 +329,8 @@ namespace {
 CornerCaseCounts concerning(const Operator& known, const CornerCaseCounts& found) {
   CornerCaseCounts counts;
   for (const CornerCaseInfo& info : corner_cases()) {
-    if (known.corner_cases.contains(info))
-      counts.add(info.corner_case, static_cast<std::int64_t>(found[info.corner_case]));
+    const std::uint64_t count = found[info.corner_case];
+    if (count > 0 && known.corner_cases.contains(info)) counts.add(info.corner_case, static_cast<std::int64_t>(count));
   }
   return counts;
 }

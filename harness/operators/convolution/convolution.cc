@@ -161,15 +161,23 @@ std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case)
   return resolve_geometry(reader.input("x")->shape, reader.input("w")->shape, read_attributes(reader), contract);
 }
 
+namespace {
+
+std::size_t output_elements_of(const reference::ConvolutionGeometry& geometry) {
+  return static_cast<std::size_t>(geometry.batch * geometry.output_channels * geometry.output_positions());
+}
+
+}  // namespace
+
 std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w) {
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
+  std::vector<std::int64_t> sums(output_elements_of(operands.geometry));
   reference::fast_sums(operands, x.bytes, w.bytes, sums);
   return sums;
 }
 
 std::vector<std::int64_t> sums_of_magnitudes(const reference::ConvolutionOperands& operands, const Tensor& x,
                                              const Tensor& w) {
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
+  std::vector<std::int64_t> sums(output_elements_of(operands.geometry));
   reference::fast_sums_of_magnitudes(operands, x.bytes, w.bytes, sums);
   return sums;
 }

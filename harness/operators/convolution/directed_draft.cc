@@ -20,9 +20,11 @@ void separate_channels(Convolution& c) {
 }
 
 void sprinkle(Rng& rng, Tensor& tensor, std::int64_t value, std::uint32_t numerator, std::uint32_t denominator) {
+  Rng draws = rng;  // its state in a register: bytes might be this object's
   for (std::byte& byte : tensor.bytes) {
-    if (rng.chance(numerator, denominator)) byte = static_cast<std::byte>(static_cast<std::uint64_t>(value) & 0xFFU);
+    if (draws.chance(numerator, denominator)) byte = static_cast<std::byte>(static_cast<std::uint64_t>(value) & 0xFFU);
   }
+  rng = draws;
 }
 
 namespace {

@@ -39,14 +39,7 @@ class LoweredQLinearConv final : public LoweredConvolution {
 
   [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override {
     Tensor y{y_type_, output_shape(), std::vector<std::byte>(sums().size())};
-    for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
-      const ChannelTest test = channel_test(parameters);
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::int32_t sum = reference::wrap_to_int32(sums()[i]);
-        const auto decided = profile == RoundingProfile::correctly_rounded ? decided_value(test, sum) : std::nullopt;
-        y.bytes[i] = reference::store8(decided ? *decided : reference::requantize(profile, sum, parameters));
-      }
-    });
+    reference::requantize_sums(node_, profile, sums(), y.bytes);
     return y;
   }
 

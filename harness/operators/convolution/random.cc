@@ -220,9 +220,9 @@ Moments moments_of(std::span<const std::byte> bytes, std::int64_t zero_point) {
     std::int32_t part = 0;
     std::int32_t part_squares = 0;
     for (const std::byte byte : bytes.first(std::min(kPart, bytes.size()))) {
-      const std::int32_t value = static_cast<Integer>(byte) - still;
+      const auto value = static_cast<std::int16_t>(static_cast<Integer>(byte) - still);  // vectors multiply 16 bits
       part += value;
-      part_squares += value * value;
+      part_squares += std::int32_t{value} * value;
     }
     sum += part;
     squares += part_squares;

@@ -1,6 +1,8 @@
 #include "harness/operators/convolution/corner_cases.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "reference/numerics/admissible.h"
 
@@ -15,10 +17,11 @@ bool is_subnormal(float scale) {
   return std::fpclassify(scale) == FP_SUBNORMAL;
 }
 
-// Whether the 31 bits that fixed-point kernels take of a multiplier round up to the next power of two.
+// Whether the 31 bits that fixed-point kernels take of a normal multiplier round up to the next power of two: where the
+// 30 bits behind the leading one, and the bit after them, are ones.
 bool carries(double multiplier) {
-  int exponent = 0;
-  return std::round(std::frexp(std::fabs(multiplier), &exponent) * 0x1p31) == 0x1p31;
+  constexpr std::uint64_t kOnes = (std::uint64_t{1} << 31) - 1;
+  return (std::bit_cast<std::uint64_t>(multiplier) >> (52 - 31) & kOnes) == kOnes;
 }
 
 }  // namespace

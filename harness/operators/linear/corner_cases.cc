@@ -15,21 +15,6 @@ namespace {
 using reference::FloatFormat;
 using reference::QuantizationLayout;
 
-// Calls visit(element, parameter) for every element in order: parameter_of() without its divisions.
-template <typename Visit>
-void for_each_element(const QuantizationLayout& layout, Visit visit) {
-  std::int64_t index = 0;
-  for (std::int64_t outer = 0; outer < layout.outer; ++outer) {
-    for (std::int64_t channel = 0; channel < layout.channels; ++channel) {
-      const std::int64_t row =
-          layout.is_blocked() ? (outer * layout.blocks() + channel / layout.block) * layout.inner : channel;
-      for (std::int64_t inner = 0; inner < layout.inner; ++inner, ++index) {
-        visit(index, static_cast<std::size_t>(layout.is_blocked() ? row + inner : row));
-      }
-    }
-  }
-}
-
 // A float type to which results are rounded.
 class FloatOutput {
  public:
@@ -38,20 +23,26 @@ class FloatOutput {
         smallest_exponent_(reference::float_format(type).smallest_exponent()),
         largest_(reference::decode(reference::float_format(type), reference::float_format(type).largest())) {}
 
-  /// `value` approximates a result within 2^-50; is_exact tells whether a number of few bits is it.
+  /// `value`, which is 0 or a normal float64, approximates a result within 2^-50; is_exact tells whether a number of
+  /// few bits is it.
   template <typename IsExact>
   void count(double value, CornerCaseCounts& counts, IsExact is_exact) const {
     const double magnitude = std::fabs(value);
     if (magnitude > largest_) counts.add(CornerCase::float_overflow);
     if (value == 0 || !(magnitude <= largest_)) return;
-    int exponent = std::ilogb(value);
+    const auto bits = std::bit_cast<std::uint64_t>(magnitude);
+    int dropped = reference::kFloat64.mantissa_bits - mantissa_bits_;
+    const int exponent = static_cast<int>(bits >> reference::kFloat64.mantissa_bits) - reference::kFloat64.bias;
     if (exponent < smallest_exponent_) {
       counts.add(CornerCase::subnormal_result);
-      exponent = smallest_exponent_;
+      dropped += smallest_exponent_ - exponent;
     }
-    // In units of the last place: a midpoint is half an odd integer.
-    const double units = std::ldexp(value, mantissa_bits_ - exponent);
-    if (std::fabs(units - std::trunc(units)) == 0.5 && is_exact(value)) counts.add(CornerCase::float_midpoint);
+    // A midpoint is half an odd integer in units of the last place: of the bits below, the highest one alone is set.
+    // With one bit more than the mantissa has, that is the leading one.
+    if (dropped > reference::kFloat64.mantissa_bits + 1) return;
+    const std::uint64_t one = std::uint64_t{1} << reference::kFloat64.mantissa_bits;
+    const std::uint64_t below = (bits % one + one) & ((std::uint64_t{1} << dropped) - 1);
+    if (below == std::uint64_t{1} << (dropped - 1) && is_exact(value)) counts.add(CornerCase::float_midpoint);
   }
 
  private:
@@ -110,7 +101,7 @@ std::vector<ParameterTraits> traits_of(const std::vector<double>& scales, const 
 void count_traits(const QuantizationLayout& layout, const std::vector<ParameterTraits>& traits,
                   CornerCaseCounts& counts) {
   if (std::none_of(traits.begin(), traits.end(), [](const ParameterTraits& t) { return t.any(); })) return;
-  for_each_element(layout, [&](std::int64_t, std::size_t parameter) {
+  layout.for_each_element([&](std::int64_t, std::size_t parameter) {
     if (traits[parameter].differs) counts.add(CornerCase::parameters_differ);
     if (traits[parameter].subnormal) counts.add(CornerCase::subnormal_scale);
     if (traits[parameter].large_half) counts.add(CornerCase::large_half_scale);
@@ -140,7 +131,7 @@ class QuantizeCornerCases {
       : node_(node),
         counts_(counts),
         ulp_(std::ldexp(1.0, -reference::float_format(division_type(node)).mantissa_bits)) {
-    if (!is_integer(node.y_type)) return;
+    if (!has_integers_) return;
     for (const std::int32_t zero_point : node.y_zero_point)
       ranges_.emplace_back(reference::range_of(node.y_type), zero_point);
   }
@@ -151,7 +142,7 @@ class QuantizeCornerCases {
     count_specials(x, counts_);
     const double quotient = x / scale;
     if (std::isnan(quotient)) return;
-    if (is_integer(node_.y_type)) {
+    if (has_integers_) {
       count_integer(x, scale, quotient, ranges_[parameter]);
     } else {
       if (is_negative_zero(quotient)) counts_.add(CornerCase::signed_zero);
@@ -172,7 +163,8 @@ class QuantizeCornerCases {
   const reference::QuantizeLinear& node_;
   CornerCaseCounts& counts_;
   double ulp_;
-  FloatOutput output_{is_integer(node_.y_type) ? ElementType::float32 : node_.y_type};
+  bool has_integers_ = is_integer(node_.y_type);
+  FloatOutput output_{has_integers_ ? ElementType::float32 : node_.y_type};
   std::vector<RoundingCornerCases> ranges_;
 };
 
@@ -180,7 +172,7 @@ class DequantizeCornerCases {
  public:
   DequantizeCornerCases(const reference::DequantizeLinear& node, CornerCaseCounts& counts)
       : node_(node), counts_(counts), is_float32_(node.y_type == ElementType::float32) {
-    if (is_integer(node.x_type)) half_range_ = std::ldexp(1.0, bits_of(node.x_type) - 1);
+    if (has_integers_) half_range_ = std::ldexp(1.0, bits_of(node.x_type) - 1);
   }
 
   void count(double x, std::size_t parameter) {
@@ -195,7 +187,7 @@ class DequantizeCornerCases {
     }
     // 16 bits times 24: exact. int32 x may be rounded twice, and a difference of float8 has up to 32 bits: their
     // products are not called midpoints.
-    const bool is_exact = is_integer(node_.x_type) ? node_.x_type != ElementType::int32 : zero_point == 0;
+    const bool is_exact = has_integers_ ? node_.x_type != ElementType::int32 : zero_point == 0;
     output_.count(difference * scale, counts_, [&](double) { return is_exact; });
     if (is_exact && is_float32_ && zero_point != 0) count_expanded(x, zero_point, scale);
   }
@@ -209,22 +201,11 @@ class DequantizeCornerCases {
 
   const reference::DequantizeLinear& node_;
   CornerCaseCounts& counts_;
+  bool has_integers_ = is_integer(node_.x_type);
   FloatOutput output_{node_.y_type};
   double half_range_ = 0;  ///< half the range of an integer x; 0 for float x
   bool is_float32_;
 };
-
-// Values of the common types without a call.
-double load(ElementType type, std::span<const std::byte> x, std::int64_t index) {
-  const auto i = static_cast<std::size_t>(index);
-  switch (type) {
-    case ElementType::float32:
-      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(reference::load_bits(x, 32, index))));
-    case ElementType::uint8: return reference::load8(ElementType::uint8, x[i]);
-    case ElementType::int8: return reference::load8(ElementType::int8, x[i]);
-    default: return reference::value_at(type, x, index);
-  }
-}
 
 // `stored`: the type of the quantized tensor, of which a byte may hold several elements.
 template <typename ElementCornerCases, typename Node>
@@ -235,9 +216,8 @@ void count_corner_cases(const Node& node, ElementType stored, const std::vector<
   count_packing(stored, node.layout.elements(), counts);
   count_traits(node.layout, traits, counts);
   ElementCornerCases corner_cases(node, counts);
-  for_each_element(node.layout, [&](std::int64_t index, std::size_t parameter) {
-    corner_cases.count(load(node.x_type, x, index), parameter);
-  });
+  for_each_value(node.layout, node.x_type, x,
+                 [&](std::int64_t, std::size_t parameter, double value) { corner_cases.count(value, parameter); });
 }
 
 }  // namespace

@@ -79,13 +79,13 @@ bool check_zero_point_shape(const Tensor& scale, const Tensor* zero_point, const
       "expected the shape of the scale " + shape_text(scale.shape) + ", got " + shape_text(zero_point->shape));
 }
 
-std::vector<double> numbers(const Tensor& tensor) {
+}  // namespace
+
+std::vector<double> numbers_of(const Tensor& tensor) {
   std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = number_at(tensor, static_cast<std::int64_t>(i));
   return values;
 }
-
-}  // namespace
 
 const LinearVersion& version_for(std::span<const LinearVersion> versions, std::int64_t opset_version) {
   std::size_t current = 0;
@@ -126,9 +126,9 @@ std::optional<QuantizationParameters> read_quantization(const NodeReader& reader
   const auto layout = resolve_layout(reader.input("x")->shape, scale.shape, scale_name, attributes, contract);
   if (!layout) return std::nullopt;
   if (!check_zero_point_shape(scale, zero_point, zero_point_name, contract)) return std::nullopt;
-  QuantizationParameters parameters{*layout, numbers(scale), {}};
+  QuantizationParameters parameters{*layout, numbers_of(scale), {}};
   parameters.zero_point =
-      zero_point == nullptr ? std::vector<double>(parameters.scale.size(), 0) : numbers(*zero_point);
+      zero_point == nullptr ? std::vector<double>(parameters.scale.size(), 0) : numbers_of(*zero_point);
   return parameters;
 }
 

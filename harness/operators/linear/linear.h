@@ -62,6 +62,9 @@ bool check_type_in(const NodeReader& reader, std::string_view name, const TypeSe
                                                              const TypeSet& types, const char* rule,
                                                              reference::Contract& contract);
 
+/// The elements of a tensor of any type that is not complex, as number_at() gives them.
+[[nodiscard]] std::vector<double> numbers_of(const Tensor& tensor);
+
 struct QuantizationParameters {
   reference::QuantizationLayout layout;
   std::vector<double> scale;       ///< one per parameter of the layout, exact

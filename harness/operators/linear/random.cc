@@ -1,4 +1,5 @@
 #include "harness/operators/linear/hooks.h"
+#include "harness/operators/linear/linear.h"
 
 #include <algorithm>
 #include <bit>
@@ -59,10 +60,11 @@ Tensor rounded(ElementType type, Values shape, const std::vector<double>& values
   Tensor tensor{type, std::move(shape), {}};
   tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
   const reference::FloatFormat& format = reference::float_format(type);
+  const int width = bits_of(type);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t bits = type == float32 ? std::bit_cast<std::uint32_t>(static_cast<float>(values[i]))
                                                : encode(format, values[i], reference::Overflow::special);
-    set_raw_bits_at(tensor.bytes, bits_of(type), static_cast<std::int64_t>(i), bits);
+    reference::store_bits(tensor.bytes, width, static_cast<std::int64_t>(i), bits);
   }
   return tensor;
 }
@@ -181,18 +183,20 @@ double draw_border(Rng& rng, ElementType type) {
 Tensor draw_reals(Rng& rng, const LinearQuantization& node, ElementType type, ElementType y_type) {
   const auto layout = layout_of(node).value();
   std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(layout.elements()));
+  const std::vector<double> scales = numbers_of(node.scale);
   const double reach = reach_of(y_type);
   const bool has_nan = rng.chance(1, 24);
   Rng own = aside(rng, 4);
   Rng borders = aside(rng, 6);
-  for (std::int64_t i = 0; i < node.x.elements(); ++i) {
-    const double scale = number_at(node.scale, static_cast<std::int64_t>(layout.parameter_of(i)));
+  layout.for_each_element([&](std::int64_t, std::size_t parameter) {
+    const double scale = scales[parameter];
     double value = draw_real(rng, scale, reach);
     // Steps of a large scale soon leave float16.
     if (type == float16 && scale > 0x1p14) value = static_cast<double>(own.between(-65504, 65504));
     if (!is_integer(y_type) && borders.chance(1, 16)) value = draw_border(borders, y_type) * scale;
     values.push_back(has_nan && rng.chance(1, 8) ? std::numeric_limits<double>::quiet_NaN() : value);
-  }
+  });
   return rounded(type, node.x.shape, values);
 }
 

@@ -47,9 +47,14 @@ bool is_tie(const reference::QuantizeLinear& node, double quotient) {
   return bits < format.largest() && (nearest + decode(format, bits + 1)) / 2 == magnitude;
 }
 
-std::uint8_t class_of_quotient(const reference::QuantizeLinear& node, double x, std::size_t parameter) {
-  const reference::Divisions divisions(node, reference::Wording::onnx);
-  const reference::Quotient quotient = divide(divisions.first(), x, node.y_scale[parameter]);
+reference::Division division_of(const reference::QuantizeLinear& node) {
+  return reference::Divisions(node, reference::Wording::onnx).first();
+}
+
+// `division`: division_of() the node, which callers need for many elements.
+std::uint8_t class_of_quotient(const reference::QuantizeLinear& node, const reference::Division& division, double x,
+                               std::size_t parameter) {
+  const reference::Quotient quotient = divide(division, x, node.y_scale[parameter]);
   if (quotient.kind != reference::Quotient::Kind::finite) return kSaturating;
   const double value = rounded_to(reference::float_format(ElementType::float64), quotient.value);
   const auto [lo, hi] = interval_of(node, parameter);
@@ -58,14 +63,14 @@ std::uint8_t class_of_quotient(const reference::QuantizeLinear& node, double x, 
   return is_tie(node, value) ? kTies : kOrdinary;
 }
 
-std::uint8_t class_of_element(const reference::QuantizeLinear& node, ElementType type, std::uint64_t bits,
-                              std::size_t parameter) {
+std::uint8_t class_of_element(const reference::QuantizeLinear& node, const reference::Division& division,
+                              ElementType type, std::uint64_t bits, std::size_t parameter) {
   const double x = number_of_bits(type, bits);
   if (std::isnan(x)) return kNan;
   if (std::isinf(x)) return kInfinite;
   const bool subnormal =
       !is_integer(type) && x != 0 && std::fabs(x) < std::ldexp(1.0, reference::float_format(type).smallest_exponent());
-  return subnormal ? std::uint8_t{kSubnormal} : class_of_quotient(node, x, parameter);
+  return subnormal ? std::uint8_t{kSubnormal} : class_of_quotient(node, division, x, parameter);
 }
 
 double draw_within(Rng& rng, const reference::QuantizeLinear& node, const QuotientInterval& interval) {
@@ -138,13 +143,14 @@ double number_of_bits(ElementType type, std::uint64_t bits) {
 void draw_quantized_values(Rng& rng, const reference::QuantizeLinear& node, std::uint8_t values, Tensor& x) {
   const std::int64_t elements = x.elements();
   x.bytes.resize(static_cast<std::size_t>(bytes_for(x.type, elements)));
+  const reference::Division division = division_of(node);
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::uint8_t wanted = i % 2 == 0 ? values : std::uint8_t{kOrdinary};
     const std::size_t parameter = node.layout.parameter_of(i);
     std::uint64_t chosen = 0;  // 0 is ordinary everywhere
     for (int attempt = 0; attempt < 64; ++attempt) {
       const std::uint64_t bits = draw_bits(rng, node, x.type, wanted, parameter);
-      if (class_of_element(node, x.type, bits, parameter) != wanted) continue;
+      if (class_of_element(node, division, x.type, bits, parameter) != wanted) continue;
       chosen = bits;
       break;
     }
@@ -154,9 +160,10 @@ void draw_quantized_values(Rng& rng, const reference::QuantizeLinear& node, std:
 
 std::uint8_t quantized_values_class(const reference::QuantizeLinear& node, const Tensor& x) {
   std::uint8_t last = kOrdinary;
+  const reference::Division division = division_of(node);
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const std::uint64_t bits = raw_bits_at(x.bytes, bits_of(x.type), i);
-    last = std::max(last, class_of_element(node, x.type, bits, node.layout.parameter_of(i)));
+    last = std::max(last, class_of_element(node, division, x.type, bits, node.layout.parameter_of(i)));
   }
   return last;
 }
