@@ -16,7 +16,8 @@ namespace {
 
 // memcmp compares many bytes at a time; vectors of std::byte compare them one by one.
 bool are_same(const Tensor& a, const Tensor& b) {
-  return a.bytes.size() == b.bytes.size() && std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
+  if (a.bytes.size() != b.bytes.size()) return false;
+  return a.bytes.empty() || std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
 }
 
 double distance(double error) {
