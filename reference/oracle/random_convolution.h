@@ -20,8 +20,9 @@ class Random {
 
   /// In [lo, hi], both included.
   std::int64_t between(std::int64_t lo, std::int64_t hi) {
-    const auto count = static_cast<std::uint64_t>(hi - lo) + 1;
-    return lo + static_cast<std::int64_t>(count == 0 ? engine_() : engine_() % count);
+    const auto first = static_cast<std::uint64_t>(lo);
+    const std::uint64_t count = static_cast<std::uint64_t>(hi) - first + 1;  // 0 for all of them
+    return static_cast<std::int64_t>(first + (count == 0 ? engine_() : engine_() % count));
   }
 
   bool one_in(std::int64_t count) { return between(1, count) == 1; }
