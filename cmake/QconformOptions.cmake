@@ -68,15 +68,14 @@ function(qconform_instrument_for_fuzzing target)
   endif()
 endfunction()
 
-# Where everything is built to be tested, optimizing takes longer than running what is hardly repeated. Instrumented code
-# (Debug: sanitizers, coverage) takes twice as long again to optimize.
-set(QCONFORM_INSTRUMENTED $<CONFIG:Debug>)
+# Where everything is built to be tested, optimizing takes longer than running what is hardly repeated. Debug: with
+# sanitizers or for coverage.
 set(QCONFORM_BUILT_FOR_TESTS
-    $<AND:$<NOT:${QCONFORM_INSTRUMENTED}>,$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>)
+    $<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>)
 
-# Leaves what is built for tests, or instrumented, without optimization in all folders that are added after this.
+# Leaves what is built for tests without optimization in all folders that are added after this.
 macro(qconform_leave_the_rest_unoptimized)
-  add_compile_options($<$<OR:${QCONFORM_INSTRUMENTED},${QCONFORM_BUILT_FOR_TESTS}>:-O0>)
+  add_compile_options($<${QCONFORM_BUILT_FOR_TESTS}:-O0>)
 endmacro()
 
 # Optimizes a target by these levels: TESTED (0 by default) where everything is built for tests or with QCONFORM_QUICK,
