@@ -26,7 +26,10 @@ constexpr std::int64_t kMaxStripBytes = std::int64_t{1} << 24;  // wider windows
 
 // Null for micro-kernels, layers and weights that are better off without pairs.
 std::unique_ptr<ConvolutionPath> make_path_of_pairs(const ConvolutionSetup& setup, std::span<const std::byte> w) {
-  if (setup.micro_kernels.pairs == nullptr) return nullptr;
+  // Pairing a weight costs as much as some dozens of its products.
+  constexpr std::int64_t kFewestPositions = 32;
+  const ConvolutionGeometry& g = setup.operands.geometry;
+  if (setup.micro_kernels.pairs == nullptr || g.batch * g.output_positions() < kFewestPositions) return nullptr;
   const ConvolutionSetup pairs{setup.operands, setup.layout, *setup.micro_kernels.pairs, setup.profile};
   const std::optional<Lowering> lowering = lower(setup.operands.geometry, pairs.micro_kernels, false, kMaxStripBytes);
   return lowering ? make_dense_path(pairs, *lowering, w, DenseForm::pairs) : nullptr;

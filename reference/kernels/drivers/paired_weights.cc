@@ -51,16 +51,20 @@ struct Lot {
 // Exchanges partners as long as fewer weights then exceed the limit.
 void improve_pairs(Lot& lot, const WindowWeights& w) {
   std::uint8_t* const at = lot.bytes;
+  int misfits[kRowOrderBytes] = {};  // of the pair that begins there
+  for (int i = 0; i < lot.length; i += 2) misfits[i] = w.misfits(at[i], at[i + 1]);
   for (bool improved = true; improved;) {
     improved = false;
     for (int i = 0; i < lot.length; i += 2) {
       for (int j = i + 2; j < lot.length; j += 2) {
-        const int now = w.misfits(at[i], at[i + 1]) + w.misfits(at[j], at[j + 1]);
+        const int now = misfits[i] + misfits[j];
         if (now == 0) continue;
         const int first = w.misfits(at[i], at[j]) + w.misfits(at[i + 1], at[j + 1]);
         const int second = w.misfits(at[i], at[j + 1]) + w.misfits(at[i + 1], at[j]);
         if (std::min(first, second) >= now) continue;
         std::swap(at[i + 1], at[first <= second ? j : j + 1]);
+        misfits[i] = w.misfits(at[i], at[i + 1]);
+        misfits[j] = w.misfits(at[j], at[j + 1]);
         improved = true;
       }
     }
@@ -223,6 +227,19 @@ SharingPanels share(const PackedWeights& weights, std::span<const WeightPanel> p
   return best;
 }
 
+// Whether so many weights exceed half the limit that pairing them is not worth trying: of normal weights whose largest
+// is 127, less than a tenth do, of uniform ones half.
+bool are_hopeless(const PackedWeights& weights, std::span<const WeightPanel> panels, int lanes) {
+  const WeightPanel& panel = panels.front();
+  const std::int64_t count = weights.runs() * weights.run_elements() * panel.vectors * lanes;
+  const std::span<const std::byte> all(weights.data(panel), static_cast<std::size_t>(count));
+  const auto large = std::count_if(all.begin(), all.end(), [](std::byte w) {
+    const auto value = static_cast<std::int8_t>(w);
+    return value > kPairLimit / 2 || value < -kPairLimit / 2;
+  });
+  return large > count / 4;
+}
+
 }  // namespace
 
 std::unique_ptr<PairedWeights> PairedWeights::make(const PackedWeights& weights, int lanes) {
@@ -230,6 +247,7 @@ std::unique_ptr<PairedWeights> PairedWeights::make(const PackedWeights& weights,
   std::vector<std::int8_t> all;
   for (std::int64_t group = 0; result->panels_.size() < weights.panels().size(); ++group) {
     for (std::span<const WeightPanel> panels = weights.panels(group); !panels.empty();) {
+      if (are_hopeless(weights, panels, lanes)) return nullptr;
       const SharingPanels sharing = share(weights, panels, lanes);
       if (sharing.excess() > kMostRemainders) return nullptr;
       result->pairs_ += sharing.pairs();
