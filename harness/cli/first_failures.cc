@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <system_error>
 
 #include "harness/cli/report_output.h"
 #include "harness/engine/case_files.h"
@@ -21,9 +20,7 @@ void FirstFailures::judged(std::size_t backend, const BackendInfo& info, const C
   say(stderr, "  {}{}\n", report::shown(summary_of(test_case)), element);
   if (verdict.kind == VerdictKind::inconsistent) return;
   const auto file = std::filesystem::path(out_) / fmt::format("first-{}.json", backend + 1);
-  std::error_code ignored;
-  std::filesystem::create_directories(out_, ignored);
-  // A folder that takes no file is an error where the report is written.
+  // The report is written to the same folder later, and its error ends the command.
   if (!write_case(test_case, CaseForm::json, file)) return;
   say(stderr, "  {}\n", replay_line(file, info.on_command_line(), policy_));
 }

@@ -56,7 +56,8 @@ std::int32_t quantize(float x, float scale, std::int32_t zero_point, IntegerRang
 
 void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y) {
   const bool in_float32 = divides_in_float32(node);
-  const FloatFormat& division = float_format(Divisions(node, Wording::onnx).first().type);
+  // The operands are rounded to it first: the first way of Divisions.
+  const FloatFormat& division = float_format(division_type(node));
   std::vector<double> scales = node.y_scale;
   for (double& scale : scales) scale = rounded_scale(division, scale);
   const int y_bits = bits_of(node.y_type);

@@ -225,14 +225,7 @@ class DenseRun {
   // The tile that begins at `first`, whose number is `number`.
   void run_tile(std::int64_t first, std::size_t number, const WeightPanel& panel, const TileWriter& writer) {
     const PanelProduct p = panel_product(first, panel);
-    const SumsTile tile{.sums = sums_,
-                        .stride = p.sums_stride,
-                        .positions = p.positions,
-                        .channels = panel.channels,
-                        .first_channel = panel.first_channel,
-                        .first_lane = panel.first_lane,
-                        .first_position = tiles_.first_position() + first,
-                        .image = tiles_.image()};
+    const SumsTile tile = tiles_.sums_tile(first, panel, sums_, p.sums_stride);
     if (!weights_.needs_x_sums()) {
       list_products(p, number);
       writer.write_products(micro_kernels_, products_, tile);

@@ -92,15 +92,7 @@ class DepthwiseRun {
                                      .start = weights_.start(panel),
                                      .sums = sums_,
                                      .positions = tiles_.tile_size(first)};
-      writer.write_products(block, product,
-                            {.sums = sums_,
-                             .stride = block.channels,
-                             .positions = product.positions,
-                             .channels = panel.channels,
-                             .first_channel = panel.first_channel,
-                             .first_lane = panel.first_lane,
-                             .first_position = tiles_.first_position() + first,
-                             .image = tiles_.image()});
+      writer.write_products(block, product, tiles_.sums_tile(first, panel, sums_, block.channels));
     }
   }
 

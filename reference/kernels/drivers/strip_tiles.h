@@ -12,6 +12,7 @@
 #include "reference/kernels/drivers/drivers.h"
 #include "reference/kernels/drivers/lowering.h"
 #include "reference/kernels/drivers/parallel.h"
+#include "reference/kernels/drivers/tile_writer.h"
 #include "reference/kernels/micro_kernels.h"
 
 namespace qconform::reference {
@@ -93,14 +94,23 @@ class StripTiles {
   /// Returns the address at which the window of each position begins, in the order of y.
   [[nodiscard]] std::span<const std::byte* const> rows() const { return rows_; }
   [[nodiscard]] std::int64_t positions() const { return static_cast<std::int64_t>(rows_.size()); }
-  [[nodiscard]] std::int64_t image() const { return image_; }
-  /// Returns the strip's first position within the image.
-  [[nodiscard]] std::int64_t first_position() const { return first_position_; }
   /// Positions of the tile that begins at position `first` of the strip.
   [[nodiscard]] int tile_size(std::int64_t first) const {
     const std::int64_t rest = positions() - first;
     if (rest <= kTilePositions) return static_cast<int>(rest);
     return layout_ == ImageLayout::channels_first && rest >= 2 * kTilePositions ? kTilePositions : kFullTile;
+  }
+  /// Says what `sums`, [positions][stride], of that tile and a panel are in y.
+  [[nodiscard]] SumsTile sums_tile(std::int64_t first, const WeightPanel& panel, const std::int32_t* sums,
+                                   std::int64_t stride) const {
+    return {.sums = sums,
+            .stride = stride,
+            .positions = tile_size(first),
+            .channels = panel.channels,
+            .first_channel = panel.first_channel,
+            .first_lane = panel.first_lane,
+            .first_position = first_position_ + first,
+            .image = image_};
   }
   /// Bytes from the begin of a window to each of its runs, for the channels of one group.
   void locate_runs(std::int64_t group, std::vector<std::int64_t>& offsets) const;
