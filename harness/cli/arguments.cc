@@ -1,6 +1,7 @@
 #include "harness/cli/arguments.h"
 
 #include <fmt/format.h>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -92,6 +93,22 @@ CLI::Validator at_least(int least) {
             const double value = std::strtod(text.c_str(), &end);
             if (end != text.c_str() + text.size() || value >= least) return {};
             return fmt::format("{} is below {}, the least that is possible", text, least);
+          },
+          ""};
+}
+
+CLI::Validator is_number(const std::string& type) {
+  return {[type](std::string& text) -> std::string {
+            const bool is_whole = type != "FLOAT";
+            char* end = nullptr;
+            errno = 0;
+            if (type == "UINT") static_cast<void>(std::strtoull(text.c_str(), &end, 0));
+            if (type == "INT") static_cast<void>(std::strtoll(text.c_str(), &end, 0));
+            if (!is_whole) static_cast<void>(std::strtod(text.c_str(), &end));
+            if (text.empty() || end != text.c_str() + text.size()) {
+              return fmt::format("expected a {}number, got \"{}\"", is_whole ? "whole " : "", text);
+            }
+            return is_whole && errno == ERANGE ? fmt::format("{} needs more than 64 bits", text) : "";
           },
           ""};
 }

@@ -37,8 +37,12 @@ inline void add_case_operand(CLI::App& command, std::string& file) {
   command.add_option("case", file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
 }
 
-/// Checks a number: "0 is below 1, the least that is possible". The option's type refuses other text.
+/// Checks a number: "0 is below 1, the least that is possible". is_number() refuses other text.
 [[nodiscard]] CLI::Validator at_least(int least);
+
+/// Checks that a text is a number of CLI11's type UINT, INT or FLOAT: CLI11 itself takes the largest one for what 64
+/// bits do not hold.
+[[nodiscard]] CLI::Validator is_number(const std::string& type);
 
 void add_run(CLI::App& app, Action& action);
 void add_fuzz(CLI::App& app, Action& action);

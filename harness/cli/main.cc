@@ -40,12 +40,14 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
   return error.what();
 }
 
-// CLI11 takes -1 for 2^64 - 1 where a number has no sign.
-void refuse_negative_counts(CLI::App& app) {
+// CLI11 takes -1 for 2^64 - 1 where a number has no sign, and does not say what it expects.
+void check_numbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name() == "UINT") option->check(at_least(0));
+    const std::string type = option->get_type_name();
+    if (type == "UINT") option->check(at_least(0));
+    if (type == "UINT" || type == "INT" || type == "FLOAT") option->check(is_number(type));
   }
-  for (CLI::App* command : app.get_subcommands({})) refuse_negative_counts(*command);
+  for (CLI::App* command : app.get_subcommands({})) check_numbers(*command);
 }
 
 constexpr const char* kFirstSteps =
@@ -90,7 +92,7 @@ int run_command(int argc, char** argv) {
   add_worker(app, action);
   add_completion(app, action);
   add_manual(app, action);
-  refuse_negative_counts(app);
+  check_numbers(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
