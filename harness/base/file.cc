@@ -30,16 +30,19 @@ std::string reason(int error) {
   return std::generic_category().message(error);
 }
 
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz012345";
+constexpr std::size_t kDrawn = 12;
+constexpr const char* kHalfWritten = ".part";
+
 // A new file beside `path`, under a name that nobody can foresee: a link that waited there would lead elsewhere. Null
 // where there is none; errno says why.
 std::FILE* create_beside(const std::filesystem::path& path, std::filesystem::path& created) {
-  constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz012345";
-  unsigned char bytes[12];
+  unsigned char bytes[kDrawn];
   if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return nullptr;
   std::string name;
   for (const unsigned char byte : bytes) name += kLetters[byte % 32];
   created = path;
-  created += "." + name + ".part";
+  created += "." + name + kHalfWritten;
   const int file = ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   return file < 0 ? nullptr : ::fdopen(file, "wb");
 }
@@ -85,6 +88,12 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
   const std::string message = "cannot be written: " + (error ? error.message() : reason(errno));
   std::filesystem::remove(temporary, error);
   return fail(path.string(), message);
+}
+
+bool is_half_written(const std::filesystem::path& path) {
+  const std::string drawn = path.stem().extension().string();
+  return path.extension() == kHalfWritten && drawn.size() == 1 + kDrawn &&
+         drawn.find_first_not_of(kLetters, 1) == std::string::npos;
 }
 
 namespace {

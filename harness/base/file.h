@@ -22,6 +22,10 @@ namespace qconform {
 /// Writes the file beside its final place and renames it, so that a reader never sees half of it.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// Whether the path has a name that `write_file` gives a file until it is whole: whatever process wrote it may have
+/// been killed.
+[[nodiscard]] bool is_half_written(const std::filesystem::path& path);
+
 /// Makes the folder, with those above it; none is the working folder. Errors name `field`: it cannot be made, or
 /// nothing can be written there.
 [[nodiscard]] Result<void> make_folder(const std::string& field, const std::filesystem::path& folder);

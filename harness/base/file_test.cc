@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <vector>
 
 #include "harness/tests/temporary_folder.h"
 
@@ -54,6 +58,22 @@ TEST(WriteIn, EndsWithAnError) {
   ASSERT_TRUE(write_file(above.path() / "file", "").has_value());
   const auto blocked = write_in("--out", above.path() / "file" / "out", [] { return Result<void>(); });
   EXPECT_THAT(blocked.error().text(), HasSubstr("cannot make the folder"));
+}
+
+TEST(WriteFile, LeavesANameByWhichTheHalfOfAFileIsKnownWhereItsProcessIsKilled) {
+  const testing::TemporaryFolder folder;
+  const auto write_too_much = [&] {
+    const rlimit few{1, 1};
+    (void)setrlimit(RLIMIT_FSIZE, &few);
+    (void)write_file(folder.path() / "case.json", "0123456789");
+  };
+  EXPECT_EXIT(write_too_much(), ::testing::KilledBySignal(SIGXFSZ), "");
+  std::vector<fs::path> left(fs::directory_iterator(folder.path()), {});
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(is_half_written(left[0])) << left[0];
+  for (const char* other :
+       {"case.json", "case.json.part", "case.part", "case.json.abcdefghijkl", "a.ABCDEFGHIJKL.part"})
+    EXPECT_FALSE(is_half_written(other)) << other;
 }
 
 }  // namespace

@@ -26,10 +26,8 @@ void remove_parts(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> parts;
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    const bool is_ours = name.rfind("F", 0) == 0 || name.rfind("report.json", 0) == 0 ||
-                         name.rfind(kJournalName, 0) == 0 || at.depth() > 0;
-    if (is_ours && at->path().extension() == ".part") parts.push_back(at->path());
+    const bool is_journal = at->path().filename() == std::string(kJournalName) + ".part";
+    if (is_journal || is_half_written(at->path())) parts.push_back(at->path());
   }
   for (const fs::path& part : parts) fs::remove(part, error);
 }

@@ -140,5 +140,19 @@ TEST_F(Journal, StaysUnchangedWhenReplacingFails) {
   EXPECT_EQ(contents_of(path_).payloads.size(), some_records().size() + 1);
 }
 
+TEST_F(Journal, RemovesWhatAKilledProcessHalfWroteAndNothingElse) {
+  fs::create_directory(folder_.path() / "minimal");
+  const std::string own = std::string(kJournalName) + ".part";
+  const std::vector<std::string> halves = {"first-2.json.1htm1px1ufw4.part", "report.json.abcdefghijkl.part",
+                                           "minimal/F1.json.012345abcdef.part", own};
+  for (const std::string& name : halves) ASSERT_TRUE(write_file(folder_.path() / name, "half").has_value());
+  ASSERT_TRUE(write_file(folder_.path() / "mine.part", "whole").has_value());
+  JournalStore store;
+  std::vector<std::string> remarks;
+  ASSERT_TRUE(store.open(folder_.path(), JournalStore::Take::anew, remarks).has_value());
+  for (const std::string& name : halves) EXPECT_FALSE(fs::exists(folder_.path() / name)) << name;
+  EXPECT_TRUE(fs::exists(folder_.path() / "mine.part"));
+}
+
 }  // namespace
 }  // namespace qconform::campaign
