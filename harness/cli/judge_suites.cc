@@ -83,18 +83,16 @@ constexpr std::uint64_t kMostModelMebibytes = std::uint64_t{1} << 24;
 
 struct Suites {
   // Judged against the reference, in this order.
-  std::unique_ptr<Suite> first;  ///< the killers, which run before it is learnt what backends take; or null
+  std::unique_ptr<Suite> first;             ///< the killers, which run before it is learnt what backends take; or null
+  std::vector<std::unique_ptr<Suite>> own;  ///< made for what a backend takes: most of the others are declined
   std::vector<std::unique_ptr<Suite>> named;
-  /// Made for what a backend takes. They come last: failures are explained in the order of the cases, and the plain
-  /// ones of the corpus are explained best.
-  std::vector<std::unique_ptr<Suite>> own;
   /// Judged by relations between a backend's own answers.
   std::vector<std::unique_ptr<Suite>> related;
 
   [[nodiscard]] std::vector<std::unique_ptr<Suite>> take_judged() {
     std::vector<std::unique_ptr<Suite>> all;
     if (first != nullptr) all.push_back(std::move(first));
-    for (auto* part : {&named, &own}) std::move(part->begin(), part->end(), std::back_inserter(all));
+    for (auto* part : {&own, &named}) std::move(part->begin(), part->end(), std::back_inserter(all));
     return all;
   }
   [[nodiscard]] bool holds_model() const {
@@ -157,9 +155,9 @@ void add_own_suites(const SuitesOptions& options, const Contracts& contracts, co
   // The sizes of all that is taken, where the suite `sizes` does not run anyway.
   const bool has_sizes = is_named(options, "conformance") || is_named(options, "sizes");
   const std::uint64_t seed = options.suite.seed;
+  for (auto& drawn : drawn_within(contracts, name, seed)) suites.own.push_back(std::move(drawn));
   if (auto suite = suite_within(contracts, name, seed)) suites.own.push_back(std::move(suite));
   if (auto sizes = sizes_within(contracts, name, seed, has_sizes)) suites.own.push_back(std::move(sizes));
-  for (auto& drawn : drawn_within(contracts, name, seed)) suites.own.push_back(std::move(drawn));
 }
 
 // Two that take the same share a suite.

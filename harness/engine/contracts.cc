@@ -89,6 +89,28 @@ std::vector<BackendContract> described(const Contracts& contracts) {
   return list;
 }
 
+namespace {
+
+// Plans within the contracts at the positions `narrow`.
+std::vector<sweep::Plan> plans_within(const std::vector<sweep::SweepContract>& contracts,
+                                      const std::vector<std::size_t>& narrow, const std::string& name,
+                                      std::uint64_t seed) {
+  std::vector<sweep::Plan> plans;
+  std::size_t cases = 0;
+  for (const std::size_t i : narrow) {
+    plans.push_back(sweep::plan_within(sweep::plans()[i], contracts[i]));
+    plans.back().proof.coverage.model += " within " + name;
+    cases += plans.back().rows.size();
+  }
+  const std::size_t missing = kCasesWithin - std::min(cases, kCasesWithin);
+  for (std::size_t k = 0; k < narrow.size(); ++k) {
+    sweep::draw_rows(plans[k], contracts[narrow[k]], (missing + narrow.size() - 1) / narrow.size(), seed);
+  }
+  return plans;
+}
+
+}  // namespace
+
 std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name, std::uint64_t seed) {
   std::vector<std::size_t> narrow;
   for (std::size_t i = 0; i < contracts.size(); ++i) {
@@ -96,18 +118,10 @@ std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name
     if (contract.takes_anything() && !sweep::is_whole(contract, sweep::plans()[i].swept.model())) narrow.push_back(i);
   }
   if (narrow.empty()) return nullptr;
-  std::vector<sweep::Plan> plans;
-  std::size_t cases = 0;
-  for (const std::size_t i : narrow) {
-    plans.push_back(sweep::plan_within(sweep::plans()[i], contracts[i].contract));
-    plans.back().proof.coverage.model += " within " + name;
-    cases += plans.back().rows.size();
-  }
-  const std::size_t missing = kCasesWithin - std::min(cases, kCasesWithin);
-  for (std::size_t k = 0; k < narrow.size(); ++k) {
-    sweep::draw_rows(plans[k], contracts[narrow[k]].contract, (missing + narrow.size() - 1) / narrow.size(), seed);
-  }
-  return std::make_unique<sweep::SweepSuite>("within " + name, std::move(plans), seed);
+  auto make = [contracts = plain(contracts), narrow, name, seed] {
+    return plans_within(contracts, narrow, name, seed);
+  };
+  return std::make_unique<sweep::SweepSuite>("within " + name, std::move(make), seed);
 }
 
 std::unique_ptr<Suite> thorough_within(const Contracts& contracts, std::string name, std::uint64_t seed) {
@@ -118,7 +132,9 @@ std::unique_ptr<Suite> thorough_within(const Contracts& contracts, std::string n
     plan->proof.coverage.model += " in " + name;
     plans.push_back(std::move(*plan));
   }
-  return plans.empty() ? nullptr : std::make_unique<sweep::SweepSuite>(std::move(name), std::move(plans), seed);
+  if (plans.empty()) return nullptr;
+  return std::make_unique<sweep::SweepSuite>(
+      std::move(name), [plans = std::move(plans)] { return plans; }, seed);
 }
 
 Contracts whole_contracts() {

@@ -117,8 +117,13 @@ class FailureRecorder {
     return id;
   }
 
+  // Small cases first: a cause shows best where little else happens.
   void record_waiting() {
-    for (const WaitingCase& one : std::exchange(waiting_, {})) {
+    auto waiting = std::exchange(waiting_, {});
+    std::stable_sort(waiting.begin(), waiting.end(), [](const WaitingCase& a, const WaitingCase& b) {
+      return input_bytes(a.test_case) < input_bytes(b.test_case);
+    });
+    for (const WaitingCase& one : waiting) {
       Expected expected = expect(one.test_case, options_.policy);
       assess(one.test_case, expected);
       if (is_failure(one.verdict.kind)) {

@@ -211,6 +211,7 @@ class NotedDiagnosis final : public Diagnoser {
   [[nodiscard]] std::string failed(std::size_t /*backend*/, const Case& test_case, const Expected& expected,
                                    const Outcome& outcome, const Verdict& verdict) override {
     EXPECT_EQ(judge(expected, outcome), verdict) << test_case.id << " comes with what was judged";
+    EXPECT_GE(input_bytes(test_case), std::exchange(bytes_, input_bytes(test_case))) << "small cases come first";
     events_.push_back("explained " + test_case.id);
     return "noted";
   }
@@ -221,6 +222,7 @@ class NotedDiagnosis final : public Diagnoser {
 
  private:
   std::vector<std::string>& events_;
+  std::uint64_t bytes_ = 0;
 };
 
 // The events of a run of the planted kernel `pad-raw-zero` that explains at its end, which `stop` may end earlier.

@@ -194,9 +194,10 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (name == "conformance") return open_conformance(options.seed);
   if (name == "killers") return one(CorpusSuite::open("killers", corpus_folder() / name));
   if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder(), "killers"));
-  if (name == "sweep") return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>(options.seed));
+  if (name == "sweep")
+    return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>("sweep", sweep::plans, options.seed));
   if (name == "qdq") {
-    return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>("qdq", sweep::unit_plans(), options.seed));
+    return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>("qdq", sweep::unit_plans, options.seed));
   }
   if (name == "sizes") {
     Suites sources;

@@ -45,10 +45,12 @@ TEST_F(Releases, MatrixJudgesAndShowsCausesByBackend) {
   EXPECT_THAT(table.output, AllOf(HasSubstr("wrong, half-away"), HasSubstr("1 backend")));
 }
 
-// Cases keep to the contract that a user states, and the report has the command line that was given.
+// Cases keep to the contract that a user states, and come before others, of which most lie outside. The report has the
+// command line that was given.
 TEST_F(Releases, ACaseKeepsToWhatAUserStates) {
   const auto ran = qconform(
-      "run --suite within --backend scalar --only \"convolutions: x type=int8, spatial rank=2\" --json --out " +
+      "run --suite corpus --suite within --backend scalar --only \"convolutions: x type=int8, spatial rank=2\" --json "
+      "--out " +
       at("out"));
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
   const auto written = read_file(at("out/report.json"), 1 << 26);
@@ -57,9 +59,13 @@ TEST_F(Releases, ACaseKeepsToWhatAUserStates) {
   EXPECT_EQ(report.at("backends").at(0).at("contracts").at(0).at("rules"),
             nlohmann::json::array({"x type: int8; not uint8", "spatial rank: 2; not 1, 3, 4"}));
   EXPECT_THAT(report.at("command").get<std::vector<std::string>>(),
-              ::testing::ElementsAre("run", "--suite", "within", "--backend", "scalar", "--only",
+              ::testing::ElementsAre("run", "--suite", "corpus", "--suite", "within", "--backend", "scalar", "--only",
                                      "convolutions: x type=int8, spatial rank=2", "--json", "--out", at("out")));
-  EXPECT_EQ(report.at("suites").at(0).at("name"), "within convolutions: x type=int8, spatial rank=2");
+  std::vector<std::string> suites;
+  for (const auto& suite : report.at("suites")) suites.push_back(suite.at("name"));
+  const std::string contract = "within convolutions: x type=int8, spatial rank=2";
+  EXPECT_THAT(suites, ::testing::ElementsAre("directed " + contract, "random " + contract, contract,
+                                             "sizes " + contract, "corpus"));
   const auto wrong = qconform("run --suite within --backend scalar --only \"convolutions: x typ=int8\"");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.output, HasSubstr("--only: no parameter \"x typ\"; is it x type?"));

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changes where the rows of a model do, or the form of the files.
-constexpr std::uint64_t kRevision = 2;
+constexpr std::uint64_t kRevision = 3;
 constexpr std::int64_t kLargestFile = std::int64_t{64} << 20;
 constexpr std::string_view kClassDigits = "0123456789abcdefghijklmnopqrstuv";
 
@@ -67,8 +67,8 @@ std::string digest_line(std::string_view text) {
 // a digit for each class; last a digest of all before.
 std::string text_of(const SolvedArray& array, const std::string& key) {
   const CombinationCoverage& coverage = array.proof.coverage;
-  std::string text = fmt::format("qconform solved array {}\n{} {} {} {}\n", key, array.rows.size(), coverage.feasible,
-                                 coverage.infeasible, array.proof.excluded_by_several);
+  std::string text = fmt::format("qconform solved array {}\n{} {} {} {} {}\n", key, array.rows.size(), coverage.covered,
+                                 coverage.feasible, coverage.infeasible, array.proof.excluded_by_several);
   for (const std::uint64_t count : array.proof.excluded_by) text += fmt::format("{} ", count);
   text += "\n";
   for (const Row& row : array.rows) {
@@ -119,20 +119,22 @@ std::optional<SolvedArray> array_in(std::string_view text, const Model& model, s
   if (take_line(text) != "qconform solved array " + key) return std::nullopt;
   const auto counts = numbers_in(take_line(text));
   const auto excluded = numbers_in(take_line(text));
-  if (!counts || counts->size() != 4 || !excluded) return std::nullopt;
+  if (!counts || counts->size() != 5 || !excluded) return std::nullopt;
   SolvedArray array;
   while (!text.empty()) {
     auto row = row_in(take_line(text), model);
     if (!row) return std::nullopt;
     array.rows.push_back(std::move(*row));
   }
-  array.proof.coverage = coverage_of(model, combinations_of(model, strength), array.rows);
-  array.proof.coverage.feasible = (*counts)[1];
-  array.proof.coverage.infeasible = (*counts)[2];
-  array.proof.excluded_by_several = (*counts)[3];
+  if (array.rows.size() != (*counts)[0]) return std::nullopt;
+  array.proof.coverage = coverage_of(model, combinations_of(model, strength), {});  // of the rows it would take long
+  array.proof.coverage.cases = array.rows.size();
+  array.proof.coverage.covered = (*counts)[1];
+  array.proof.coverage.feasible = (*counts)[2];
+  array.proof.coverage.infeasible = (*counts)[3];
+  array.proof.excluded_by_several = (*counts)[4];
   array.proof.excluded_by = *excluded;
-  const bool is_whole = array.rows.size() == (*counts)[0] && array.proof.coverage.covered == (*counts)[1];
-  return is_whole ? std::optional(std::move(array)) : std::nullopt;
+  return array;
 }
 
 SolvedArray solve(const Model& model, std::size_t strength) {

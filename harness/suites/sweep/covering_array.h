@@ -60,8 +60,7 @@ struct SolvedArray {
 
 /// Covers every feasible combination of `strength` classes: 3, of all parameters, or 4, among shape_parameters(). Read
 /// from cache::folder() where it was solved before, by this version of qconform and of the same model; every row read
-/// is held against every constraint, and the coverage is counted again. Infeasible combinations are taken from the
-/// file, which has a digest.
+/// is held against every constraint. The counts are taken from the file, which has a digest.
 [[nodiscard]] SolvedArray solved_array(const Model& model, std::size_t strength = 3);
 
 }  // namespace qconform::sweep

@@ -63,10 +63,9 @@ void draw_rows(Plan& plan, const SweepContract& contract, std::size_t more, std:
 /// All rows of some plans. The rows do not depend on the seed; the values of their cases do.
 class SweepSuite final : public Suite {
  public:
-  /// Sweeps plans(), which are made at the first case.
-  explicit SweepSuite(std::uint64_t seed) : name_("sweep"), seed_(seed) {}
-  SweepSuite(std::string name, std::vector<Plan> plans, std::uint64_t seed)
-      : name_(std::move(name)), seed_(seed), own_(std::move(plans)) {}
+  /// `make` is called when the plans are asked for first: it may solve them.
+  SweepSuite(std::string name, std::function<std::vector<Plan>()> make, std::uint64_t seed)
+      : name_(std::move(name)), seed_(seed), make_(std::move(make)) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override;
   [[nodiscard]] std::optional<std::uint64_t> size() const override;
@@ -74,11 +73,15 @@ class SweepSuite final : public Suite {
   [[nodiscard]] std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& chosen) const override;
 
  private:
-  [[nodiscard]] const std::vector<Plan>& all() const { return own_ ? *own_ : plans(); }
+  [[nodiscard]] const std::vector<Plan>& all() const {
+    if (!plans_) plans_ = make_();
+    return *plans_;
+  }
 
   std::string name_;
   std::uint64_t seed_;
-  std::optional<std::vector<Plan>> own_;
+  std::function<std::vector<Plan>()> make_;
+  mutable std::optional<std::vector<Plan>> plans_;
   std::size_t plan_ = 0;
   std::size_t index_ = 0;
 };

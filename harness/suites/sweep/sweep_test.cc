@@ -378,7 +378,7 @@ TEST(SweepSuite, EveryKernelOfThisCpuPasses) {
 }
 
 TEST(SweepSuite, ReturnsEveryRowOnceAndSaysWhatItCovers) {
-  SweepSuite source(3);
+  SweepSuite source("sweep", plans, 3);
   EXPECT_EQ(source.coverage().size(), plans().size());
   const std::vector<bool> none;
   std::vector<bool> all(*source.size(), true);

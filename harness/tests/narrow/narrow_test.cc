@@ -65,8 +65,8 @@ TEST_P(NarrowKernel, IsRight) {
   inside.rows.clear();
   sweep::draw_rows(inside, testing::contract_of(kernel.takes), 500, 1);
   std::vector<std::unique_ptr<Suite>> suites = std::move(*open_suite("corpus", {}));
-  suites.push_back(
-      std::make_unique<sweep::SweepSuite>("inside", std::vector<sweep::Plan>{std::move(inside)}, std::uint64_t{1}));
+  suites.push_back(std::make_unique<sweep::SweepSuite>(
+      "inside", [inside] { return std::vector<sweep::Plan>{inside}; }, 1));
   Report report;
   ASSERT_TRUE(run_suites(suites, backends, {.policy = {.profile = kernel.judged_by}}, report));
   const OperatorResult& result = report.backends[0].operators.at("QLinearConv");
