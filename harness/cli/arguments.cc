@@ -215,10 +215,10 @@ void add_within_options(CLI::App& command, WithinOptions& options, const char* w
       "(default: it is learnt of each library, plugin and process)");
   command.add_flag("--no-within{false}", options.within, within);
   command.add_option("--cache", options.cache,
-                     "Folder that keeps solved arrays and drawn cases (default: $QCONFORM_CACHE, else qconform in "
+                     "Folder that keeps solved arrays and cases of suites (default: $QCONFORM_CACHE, else qconform in "
                      "$XDG_CACHE_HOME or ~/.cache)");
   command.add_flag("--no-cache{false}", options.cached,
-                   "Solve the arrays of the sweep and draw cases anew, and keep none");
+                   "Solve the arrays of the sweep and make all cases anew, and keep none");
 }
 
 void keep_in_cache(const WithinOptions& options) {

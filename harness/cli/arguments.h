@@ -96,13 +96,13 @@ struct WithinOptions {
   bool within = true;  ///< cases for what each backend takes, beside those for everything
   std::string only;    ///< contracts in place of learnt ones; may be empty
   bool cached = true;  ///< solved arrays are kept
-  std::string cache;   ///< folder of solved arrays and drawn cases; empty: cache::usual_folder()
+  std::string cache;   ///< folder of solved arrays and cases; empty: cache::usual_folder()
 };
 
 /// `within`: what --no-within leaves out.
 void add_within_options(CLI::App& command, WithinOptions& options, const char* within);
 
-/// Keeps solved arrays and drawn cases where the options say.
+/// Keeps solved arrays and cases of suites where the options say.
 void keep_in_cache(const WithinOptions& options);
 
 /// Whether a backend may take less than the reference does: a library, a plugin or a process.

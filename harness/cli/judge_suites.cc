@@ -145,7 +145,9 @@ bool has_own_suites(const SuitesOptions& options, const Backend& backend) {
   return options.within.within && wants_them && is_foreign(backend);
 }
 
-void add_own_suites(const SuitesOptions& options, const Contracts& contracts, const std::string& name, Suites& suites) {
+// `keeps`: in the cache.
+void add_own_suites(const SuitesOptions& options, const Contracts& contracts, const std::string& name, bool keeps,
+                    Suites& suites) {
   if (is_named(options, "relations")) {
     for (auto& drawn : drawn_within(contracts, name, options.suite.seed)) {
       if (drawn->name().starts_with("random")) suites.related.push_back(std::move(drawn));
@@ -155,9 +157,14 @@ void add_own_suites(const SuitesOptions& options, const Contracts& contracts, co
   // The sizes of all that is taken, where the suite `sizes` does not run anyway.
   const bool has_sizes = is_named(options, "conformance") || is_named(options, "sizes");
   const std::uint64_t seed = options.suite.seed;
-  for (auto& drawn : drawn_within(contracts, name, seed)) suites.own.push_back(std::move(drawn));
-  if (auto suite = suite_within(contracts, name, seed)) suites.own.push_back(std::move(suite));
-  if (auto sizes = sizes_within(contracts, name, seed, has_sizes)) suites.own.push_back(std::move(sizes));
+  const auto add = [&](std::unique_ptr<Suite> suite) {
+    if (suite == nullptr) return;
+    const std::string origin = fmt::format("{} {}", seed, sweep::digest_of(plain(contracts)));
+    suites.own.push_back(keeps ? cache::kept(std::move(suite), origin) : std::move(suite));
+  };
+  for (auto& drawn : drawn_within(contracts, name, seed)) add(std::move(drawn));
+  add(suite_within(contracts, name, seed));
+  add(sizes_within(contracts, name, seed, has_sizes));
 }
 
 // Two that take the same share a suite.
@@ -190,7 +197,9 @@ Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::un
     if (std::find(known.begin(), known.end(), rules) != known.end()) continue;
     known.push_back(rules);
     const std::string name = options.within.only.empty() ? backends[i]->info().name : options.within.only;
-    add_own_suites(options, contracts, name, suites);
+    // A kernel that is judged again and again: its cases take megabytes.
+    const bool keeps = backends.size() == 1 && options.suite.seed == SuiteOptions{}.seed;
+    add_own_suites(options, contracts, name, keeps, suites);
   }
   if (options.thorough) add_thorough_suites(options, backends, learnt, suites.own);
   return {};

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -79,13 +80,12 @@ void write(const fs::path& file, std::string_view bytes, std::string_view what) 
 namespace {
 
 // A kept file: a head, and for each case its length and its bytes. All numbers are little endian.
-constexpr std::array<char, 8> kMark{'q', 'c', 'c', 'a', 's', 'e', 's', '1'};
+constexpr std::array<char, 8> kMark{'q', 'c', 'c', 'a', 's', 'e', 's', '2'};
 constexpr std::int64_t kLargestFile = std::int64_t{1} << 30;
 
 struct Head {
   std::array<char, 8> mark = kMark;
-  std::uint64_t key = 0;     // of the suite, its seed and the program
-  std::uint64_t count = 0;   // cases
+  std::uint64_t key = 0;     // of the suite, its origin and the program
   std::uint64_t digest = 0;  // of the bytes behind the head
 };
 
@@ -109,41 +109,57 @@ std::uint64_t digest_of_bytes(std::string_view bytes) {
   return digest.value();
 }
 
-class CachedSuite final : public DrawnSuite {
+// The file of a suite: a name that any file system takes. Suites whose names come to the same take turns with it.
+std::string file_name(std::string_view suite) {
+  constexpr std::size_t kLongest = 80;
+  std::string name(suite.substr(0, kLongest));
+  for (char& letter : name) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.') letter = '-';
+  }
+  return fmt::format("cases-{}.bin", name);
+}
+
+class KeptSuite final : public Suite {
  public:
-  using DrawnSuite::DrawnSuite;
+  KeptSuite(std::unique_ptr<Suite> source, std::string_view origin) : source_(std::move(source)), origin_(origin) {}
+
+  [[nodiscard]] std::string name() const override { return source_->name(); }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return source_->size(); }
+  [[nodiscard]] std::vector<CombinationCoverage> coverage() const override { return source_->coverage(); }
+  [[nodiscard]] std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& chosen) const override {
+    return source_->coverage_of(chosen);
+  }
+
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (!is_open_) open();
-    if (is_at_end()) return std::nullopt;
-    if (!unread_.empty()) {
-      if (auto read = read_next()) {
-        pass();
-        return std::move(read->test_case);
-      }
+    if (is_read_) {
+      if (unread_.empty()) return std::nullopt;
+      if (auto read = read_next()) return std::move(read->test_case);
       note(fmt::format("{}: is damaged; its cases are drawn anew", file_.string()));
-      unread_ = {};
+      is_read_ = false;
+      for (; count_ > 0; --count_) QCONFORM_TRY(source_->next());
     }
-    QCONFORM_ASSIGN(auto drawn, DrawnSuite::next());
-    keep(*drawn);
-    return drawn;
+    QCONFORM_ASSIGN(auto made, source_->next());
+    if (keeps_) made ? keep(*made) : write_kept();
+    return made;
   }
 
  private:
   void open() {
     is_open_ = true;
     if (folder().empty()) return;
-    file_ = folder() / fmt::format("cases-{}.bin", name());
+    file_ = folder() / file_name(name());
     std::error_code ignored;
     if (fs::exists(file_, ignored)) read();
-    keeps_ = unread_.empty();
+    keeps_ = !is_read_;
+    if (keeps_) bytes_.assign(sizeof(Head), 0);
   }
 
   [[nodiscard]] std::uint64_t key() const {
     Digest digest;
     add_program(digest);
     digest.add(std::string_view(name()));
-    digest.add(seed());
-    digest.add(*size());
+    digest.add(std::string_view(origin_));
     return digest.value();
   }
 
@@ -154,13 +170,12 @@ class CachedSuite final : public DrawnSuite {
     if (bytes && bytes->size() >= sizeof head) std::memcpy(&head, bytes->data(), sizeof head);
     const bool is_one = bytes && bytes->size() >= sizeof head && head.mark == kMark;
     if (is_one && head.key != key()) return;
-    const bool is_whole =
-        is_one && head.count == *size() && head.digest == digest_of_bytes(std::string_view(*bytes).substr(sizeof head));
-    if (!is_whole) {
+    if (!is_one || head.digest != digest_of_bytes(std::string_view(*bytes).substr(sizeof head))) {
       note(fmt::format("{}: {}; its cases are drawn anew", file_.string(),
                        bytes ? "is damaged" : "cannot be read: " + bytes.error().message));
       return;
     }
+    is_read_ = true;
     bytes_ = std::move(*bytes);
     unread_ = std::as_bytes(std::span(bytes_)).subspan(sizeof head);
   }
@@ -173,36 +188,42 @@ class CachedSuite final : public DrawnSuite {
     if (length > unread_.size()) return std::nullopt;
     auto read = decode_labelled_case(unread_.first(length));
     unread_ = unread_.subspan(length);
+    if (read) ++count_;
     return read;
   }
 
-  void keep(const Case& drawn) {
-    if (!keeps_) return;
-    if (bytes_.empty()) bytes_.resize(sizeof(Head));
-    const LabelledCase labelled{drawn};
+  void keep(const Case& made) {
+    const LabelledCase labelled{made};
     const std::uint64_t length = encoded_size(labelled);
     bytes_.append(reinterpret_cast<const char*>(&length), sizeof length);
     const std::size_t begin = bytes_.size();
     bytes_.resize(begin + length);
     encode(labelled, std::as_writable_bytes(std::span(bytes_)).subspan(begin));
-    if (!is_at_end()) return;
-    const Head head{kMark, key(), *size(), digest_of_bytes(std::string_view(bytes_).substr(sizeof(Head)))};
+  }
+
+  void write_kept() {
+    const Head head{kMark, key(), digest_of_bytes(std::string_view(bytes_).substr(sizeof(Head)))};
     std::memcpy(bytes_.data(), &head, sizeof head);
     write(file_, bytes_, "the cases of the suite " + name());
     bytes_ = {};
+    keeps_ = false;
   }
 
+  std::unique_ptr<Suite> source_;
+  std::string origin_;
   fs::path file_;
   bool is_open_ = false;
-  bool keeps_ = false;
+  bool is_read_ = false;               // the cases come from the file
+  bool keeps_ = false;                 // they go there
   std::string bytes_;                  // of the file: what is read, or what will be written
   std::span<const std::byte> unread_;  // in bytes_
+  std::uint64_t count_ = 0;            // cases that were read
 };
 
 }  // namespace
 
-std::unique_ptr<Suite> drawn_suite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
-  return std::make_unique<CachedSuite>(std::move(name), draw, seed, count);
+std::unique_ptr<Suite> kept(std::unique_ptr<Suite> source, std::string_view origin) {
+  return std::make_unique<KeptSuite>(std::move(source), origin);
 }
 
 }  // namespace qconform::cache

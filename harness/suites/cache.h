@@ -1,4 +1,4 @@
-// The folder in which suites keep what takes long to make, and the cases of drawn suites in it.
+// The folder in which suites keep what takes long to make, and the cases of suites in it.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "harness/core/suite.h"
-#include "harness/suites/drawn.h"
 
 namespace qconform::cache {
 
-/// Keeps solved arrays and drawn cases in the folder from now on; empty, as it is at first: nowhere. The folder is made
+/// Keeps solved arrays and cases in the folder from now on; empty, as it is at first: nowhere. The folder is made
 /// when it is needed.
 void use(std::filesystem::path folder);
 /// The folder in use.
@@ -30,10 +29,10 @@ void note(std::string text);
 /// Writes a file of the folder; a fault becomes a note that names `what`: "a solved array of the sweep".
 void write(const std::filesystem::path& file, std::string_view bytes, std::string_view what);
 
-/// The first `count` cases of a seed, which cost more to draw than to judge: read from the folder where this very
-/// program kept them, else drawn, and kept once all of them are. A program is told from others by the size and the time
-/// of its file; a file has a digest, and one that is damaged is made anew.
-[[nodiscard]] std::unique_ptr<Suite> drawn_suite(std::string name, DrawnSuite::Draw draw, std::uint64_t seed,
-                                                 std::uint64_t count);
+/// The cases of `source`, which cost more to make than to read: read from the folder where this very program kept them,
+/// else taken from the source, and kept once it comes to its end. They follow from the source's name and `origin`:
+/// seed, number, contracts, in any words. A program is told from others by the size and the time of its file; a file
+/// has a digest, and one that is damaged is made anew.
+[[nodiscard]] std::unique_ptr<Suite> kept(std::unique_ptr<Suite> source, std::string_view origin);
 
 }  // namespace qconform::cache

@@ -8,6 +8,8 @@
 
 #include "harness/base/file.h"
 #include "harness/operators/graph/graph.h"
+#include "harness/suites/drawn.h"
+#include "harness/suites/sweep/suite.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::cache {
@@ -22,12 +24,18 @@ class CaseCache : public ::testing::Test {
   void SetUp() override { use(folder_.path()); }
   void TearDown() override { use({}); }
 
-  static std::vector<Case> all_of(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
-    const auto suite = drawn_suite("some", draw, seed, count);
-    EXPECT_EQ(suite->size(), count);
+  static std::unique_ptr<Suite> some(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
+    return kept(std::make_unique<DrawnSuite>("some", draw, seed, count), std::to_string(seed) + std::to_string(count));
+  }
+  static std::vector<Case> all_of(Suite& suite) {
     std::vector<Case> cases;
-    for (auto next = suite->next(); next && *next; next = suite->next()) cases.push_back(std::move(**next));
+    for (auto next = suite.next(); next && *next; next = suite.next()) cases.push_back(std::move(**next));
     return cases;
+  }
+  static std::vector<Case> all_of(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
+    const auto suite = some(draw, seed, count);
+    EXPECT_EQ(suite->size(), count);
+    return all_of(*suite);
   }
   static std::vector<Case> drawn(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
     std::vector<Case> cases;
@@ -84,9 +92,26 @@ TEST_F(CaseCache, OfADamagedFileAreDrawnAnewAndKeptAgain) {
   }
 }
 
+// A suite that says what its cases cover says it of those that are read, too.
+TEST_F(CaseCache, CoverWhatTheirSuiteDoes) {
+  const auto sizes = sweep::sizes_suite("some: sizes/1", {}, 1);
+  const auto cases = all_of(*sizes);
+  sweep::SweepSuite units("some units", sweep::unit_plans, 1);
+  const auto covering = all_of(units);
+  for (const char* once : {"made", "read"}) {
+    EXPECT_EQ(all_of(*kept(sweep::sizes_suite("some: sizes/1", {}, 1), "1")), cases) << once;
+    const auto suite = kept(std::make_unique<sweep::SweepSuite>("some units", sweep::unit_plans, 1), "1");
+    EXPECT_EQ(all_of(*suite), covering) << once;
+    EXPECT_EQ(suite->coverage(), units.coverage()) << once;
+    const std::vector<bool> few(covering.size() / 2, true);
+    EXPECT_EQ(suite->coverage_of(few), units.coverage_of(few)) << once;
+  }
+  EXPECT_TRUE(std::filesystem::exists(file().replace_filename("cases-some--sizes-1.bin")));
+}
+
 TEST_F(CaseCache, AreNotKeptWhereASuiteEndsEarly) {
   {
-    const auto suite = drawn_suite("some", fuzz_case, 3, 20);
+    const auto suite = some(fuzz_case, 3, 20);
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(suite->next().has_value());
   }
   EXPECT_FALSE(std::filesystem::exists(file()));

@@ -23,16 +23,10 @@ class DrawnSuite : public Suite {
       : name_(std::move(name)), draw_(draw), seed_(seed), count_(count) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
-    if (is_at_end()) return std::nullopt;
+    if (index_ == count_) return std::nullopt;
     return draw_(seed_, index_++);
   }
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return count_; }
-
- protected:
-  [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  [[nodiscard]] bool is_at_end() const { return index_ == count_; }
-  /// Goes on behind the next case, which is known already.
-  void pass() { ++index_; }
 
  private:
   std::string name_;

@@ -101,18 +101,22 @@ Result<Suites> open_conformance(std::uint64_t seed) {
   return sources;
 }
 
-// Directed cases and graphs of the usual seed are kept: they cost more to draw than to judge, and the default run has
-// them.
-Result<Suites> drawn(std::string_view name, DrawnSuite::Draw draw, const SuiteOptions& options, std::uint64_t usual) {
+// The suites of the default run are kept: they cost more to make than to judge.
+Suites kept_if_usual(std::unique_ptr<Suite> suite, const SuiteOptions& options) {
+  const bool is_usual = options.seed == SuiteOptions{}.seed;
+  Suites suites;
+  suites.push_back(is_usual ? cache::kept(std::move(suite), std::to_string(options.seed)) : std::move(suite));
+  return suites;
+}
+
+Suites drawn(std::string_view name, DrawnSuite::Draw draw, const SuiteOptions& options, std::uint64_t usual) {
   const std::uint64_t count = options.cases.value_or(usual);
   const bool is_in_default = (name == "directed" && count == DirectedSuite::kDefaultCases) ||
                              (name == "graphs" && count == kConformanceGraphs);
+  auto suite = std::make_unique<DrawnSuite>(std::string(name), draw, options.seed, count);
+  if (is_in_default) return kept_if_usual(std::move(suite), options);
   Suites suites;
-  if (is_in_default && options.seed == SuiteOptions{}.seed) {
-    suites.push_back(cache::drawn_suite(std::string(name), draw, options.seed, count));
-  } else {
-    suites.push_back(std::make_unique<DrawnSuite>(std::string(name), draw, options.seed, count));
-  }
+  suites.push_back(std::move(suite));
   return suites;
 }
 
@@ -195,15 +199,10 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (name == "killers") return one(CorpusSuite::open("killers", corpus_folder() / name));
   if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder(), "killers"));
   if (name == "sweep")
-    return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>("sweep", sweep::plans, options.seed));
-  if (name == "qdq") {
-    return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>("qdq", sweep::unit_plans, options.seed));
-  }
-  if (name == "sizes") {
-    Suites sources;
-    sources.push_back(sweep::sizes_suite("sizes", {}, options.seed));
-    return sources;
-  }
+    return kept_if_usual(std::make_unique<sweep::SweepSuite>("sweep", sweep::plans, options.seed), options);
+  if (name == "qdq")
+    return kept_if_usual(std::make_unique<sweep::SweepSuite>("qdq", sweep::unit_plans, options.seed), options);
+  if (name == "sizes") return kept_if_usual(sweep::sizes_suite("sizes", {}, options.seed), options);
   if (name == "directed") return drawn(name, directed_case, options, DirectedSuite::kDefaultCases);
   if (name == "within") return fail("--suite", "within is made for backends: it goes with qconform run and matrix");
   if (const DrawnSuite::Draw draw = draw_of_suite(name)) return drawn(name, draw, options, RandomSuite::kDefaultCases);
