@@ -248,12 +248,16 @@ Result<std::vector<std::string>> program_for(const Specification& what, const st
   return emulated_command(what.cpu, **of_release);
 }
 
+void add_worker_words(std::vector<std::string>& command, Specification what, RoundingProfile arithmetic) {
+  what.cpu.clear();
+  command.insert(command.end(),
+                 {"worker", "--backend", text_of(what), "--profile", std::string(profile_name(arithmetic))});
+}
+
 Result<std::unique_ptr<Backend>> open_program(std::vector<std::string> command, const Specification& what,
                                               RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
-  Specification plain = what;
-  plain.cpu.clear();
-  command.insert(command.end(), {"worker", "--backend", text_of(plain), "--profile",
-                                 std::string(profile_name(arithmetic)), "--threads", std::to_string(sandbox.threads)});
+  add_worker_words(command, what, arithmetic);
+  command.insert(command.end(), {"--threads", std::to_string(sandbox.threads)});
   if (what.kind == SelectedKind::defect) {
     for (const std::string& file : diagnose::defect_files()) command.insert(command.end(), {"--defects", file});
   }
@@ -309,6 +313,13 @@ Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> program_of(std::string_view name, RoundingProfile arithmetic) {
+  QCONFORM_ASSIGN(const auto what, parse_specification(name));
+  auto program = what.cpu.empty() ? program_of_release(what) : std::nullopt;
+  if (program && *program) add_worker_words(**program, what, arithmetic);
+  return program.value_or(std::vector<std::string>{});
+}
 
 Accepted accepted_arithmetics() {
   Accepted accepted;

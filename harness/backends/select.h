@@ -43,6 +43,11 @@ struct SandboxPolicy {
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                                       const SandboxPolicy& sandbox = {});
 
+/// The command by which a program of its own serves the backend, a release that this process cannot load; it goes on
+/// with options of `qconform worker`. Empty for backends that select() opens here, or on another processor. Errors: as
+/// those of select().
+[[nodiscard]] Result<std::vector<std::string>> program_of(std::string_view name, RoundingProfile arithmetic);
+
 /// Returns the names of the backend at its other levels (Library::levels); none where it has no levels, or its word is
 /// none of them.
 [[nodiscard]] std::vector<std::string> siblings_of(const std::string& name);

@@ -122,7 +122,9 @@ Result<Participants> start_all(const Layer& layer, const std::vector<Contestant>
                                const RunConditions& conditions) {
   Participants participants;
   for (const Contestant& contestant : contestants) {
-    QCONFORM_ASSIGN(auto started, Participant::start(contestant.open, layer.test_case, conditions));
+    QCONFORM_ASSIGN(auto started, contestant.program.empty()
+                                      ? Participant::start(contestant.open, layer.test_case, conditions)
+                                      : Participant::start(contestant.program, layer.test_case, conditions));
     participants.push_back(std::move(started));
   }
   return participants;

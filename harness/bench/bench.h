@@ -18,6 +18,7 @@ namespace qconform::bench {
 struct Contestant {
   std::string name;
   OpenBackend open;
+  std::vector<std::string> program = {};  ///< serves it in place of `open`, as Participant::start says; empty: none
 };
 
 struct RoundOptions {

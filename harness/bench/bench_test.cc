@@ -176,6 +176,25 @@ TEST(Bench, DoesNotTimeTheWayToAWorker) {
   EXPECT_TRUE(result->layers[0].ratios.empty());
 }
 
+// As releases of libraries do that this process cannot load.
+TEST(Bench, TimesAProgramThatServesABackend) {
+  Contestant apart = named("scalar");
+  apart.program = {QCONFORM_PROGRAM, "worker", "--backend", "scalar"};
+  const auto result = bench("3x3 8->8 @6", {named("scalar"), apart});
+  ASSERT_TRUE(result) << result.error().text();
+  for (const Timing& timing : result->layers[0].timings) {
+    EXPECT_EQ(timing.verdict.kind, VerdictKind::pass);
+    EXPECT_TRUE(timing.counts());
+  }
+  EXPECT_EQ(result->backends[1].info, result->backends[0].info);
+}
+
+TEST(Bench, SaysThatAProgramIsNotThere) {
+  Contestant missing = named("scalar");
+  missing.program = {"/nowhere/qconform", "worker", "--backend", "scalar"};
+  EXPECT_THAT(bench("1x1 4->4 @3", {missing}).error().text(), HasSubstr("ended while it was opened"));
+}
+
 TEST(Bench, RefusesABackendThatIsNotThere) {
   const auto result = bench("1x1 4->4 @3", {named("scalar"), named("nothing")});
   ASSERT_FALSE(result);

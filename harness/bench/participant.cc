@@ -39,9 +39,8 @@ struct Readiness {
 inline constexpr double kAskOutcome = -1;    ///< asks for the outcome of the last run
 inline constexpr double kAskReadiness = -2;  ///< the first request
 
-/// Pins itself, opens the backend and says hello. Then prepares and runs the case, and answers requests until
-/// the process is killed.
-[[noreturn]] void run_participant(const OpenBackend& open, const Case& test_case, const RunConditions& conditions,
+/// Opens the backend and says hello. Then prepares and runs the case, and answers requests until the process is killed.
+[[noreturn]] void run_participant(const OpenBackend& open, const Case& test_case, const RunSetting& wanted,
                                   WorkerChannel& channel);
 
 /// The backend's own prepare_repeated where it has one; else its prepare and run, on the case's tensors
@@ -95,12 +94,43 @@ Outcome ending_of(int status) {
 Result<std::unique_ptr<Participant>> Participant::start(const OpenBackend& open, const Case& test_case,
                                                         const RunConditions& conditions) {
   std::unique_ptr<Participant> self(new Participant);
-  self->patience_ = conditions.patience;
-  self->process_ =
-      ForkedProcess(ForkedProcess::Group::own, [&] { run_participant(open, test_case, conditions, self->channel_); });
-  if (!self->process_.is_running()) return fail("bench", "cannot start a process");
-  QCONFORM_TRY(self->hear_start());
+  const auto work = [&] {
+    // Output that a library prints must not end up in the result.
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    run_participant(open, test_case, conditions.wanted, self->channel_);
+  };
+  QCONFORM_TRY(self->begin(work, conditions));
   return self;
+}
+
+Result<std::unique_ptr<Participant>> Participant::start(const std::vector<std::string>& command, const Case& test_case,
+                                                        const RunConditions& conditions) {
+  std::unique_ptr<Participant> self(new Participant);
+  const WorkerChannel& channel = self->channel_;
+  const std::size_t size = sizeof(RunSetting) + encoded_size(test_case);
+  const auto memory = self->channel_.request.reserve(size);
+  if (memory.size() != size) return fail("bench", "the layer is larger than what another program takes");
+  std::memcpy(memory.data(), &conditions.wanted, sizeof(RunSetting));
+  encode(test_case, memory.subspan(sizeof(RunSetting)));
+  channel.bells->request_bytes = size;
+  const auto become = [&] {
+    std::vector<std::string> words = command;
+    words.emplace_back("--bench");
+    for (const int file : channel.files()) words.push_back(std::to_string(file));
+    become_program(std::move(words), channel.files(), STDERR_FILENO);
+  };
+  QCONFORM_TRY(self->begin(become, conditions));
+  return self;
+}
+
+Result<void> Participant::begin(const std::function<void()>& work, const RunConditions& conditions) {
+  patience_ = conditions.patience;
+  process_ = ForkedProcess(ForkedProcess::Group::own, [&] {
+    pin(conditions.cpus);
+    work();
+  });
+  if (!process_.is_running()) return fail("bench", "cannot start a process");
+  return hear_start();
 }
 
 Result<void> Participant::hear_start() {
@@ -166,7 +196,9 @@ constexpr std::size_t kGrowth = std::size_t{1} << 20;
 
 }  // namespace
 
-SharedBlock::SharedBlock() : file_(memfd_create("qconform", MFD_CLOEXEC)) {
+SharedBlock::SharedBlock() : SharedBlock(memfd_create("qconform", MFD_CLOEXEC)) {}
+
+SharedBlock::SharedBlock(int file) : file_(file) {
   if (file_ < 0) throw std::bad_alloc();
   void* memory = mmap(nullptr, kLargest, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
   if (memory == MAP_FAILED) {
@@ -218,15 +250,23 @@ bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, s
   return true;
 }
 
-WorkerChannel::WorkerChannel() {
-  void* memory = mmap(nullptr, sizeof(Doorbells), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  bells = new (memory) Doorbells();
+namespace {
+
+void* memory_of_bells(SharedBlock& block) {
+  const auto memory = block.reserve(sizeof(Doorbells));
+  if (memory.empty()) throw std::bad_alloc();
+  return memory.data();
 }
 
-WorkerChannel::~WorkerChannel() {
-  (void)munmap(bells, sizeof(Doorbells));
-}
+}  // namespace
+
+WorkerChannel::WorkerChannel() : bells(new (memory_of_bells(shared_bells)) Doorbells()) {}
+
+WorkerChannel::WorkerChannel(const Files& files)
+    : request(files[0]),
+      answer(files[1]),
+      shared_bells(files[2]),
+      bells(std::launder(static_cast<Doorbells*>(memory_of_bells(shared_bells)))) {}
 
 namespace {
 
@@ -329,15 +369,11 @@ Readiness readiness_of(const RepeatedRun& subject) {
 
 }  // namespace
 
-void run_participant(const OpenBackend& open, const Case& test_case, const RunConditions& conditions,
-                     WorkerChannel& channel) {
-  // Output that a library prints must not end up in the result.
-  (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-  pin(conditions.cpus);
+void run_participant(const OpenBackend& open, const Case& test_case, const RunSetting& wanted, WorkerChannel& channel) {
   auto backend = open();
   answer_message(channel, backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()});
   if (!backend) _exit(0);
-  RepeatedPreparation prepared = prepare_repeated(**backend, test_case, conditions.wanted);
+  RepeatedPreparation prepared = prepare_repeated(**backend, test_case, wanted);
   auto* ready = std::get_if<std::unique_ptr<RepeatedRun>>(&prepared);
   RepeatedRun* subject = ready == nullptr ? nullptr : ready->get();
   Outcome refusal;
@@ -351,6 +387,19 @@ void run_participant(const OpenBackend& open, const Case& test_case, const RunCo
     refusal = std::move(*end_of(prepared));
   }
   serve(channel, subject, refusal);
+}
+
+void serve_participant(const OpenBackend& open, WorkerChannel& channel) {
+  const auto memory = channel.request.view(channel.bells->request_bytes);
+  RunSetting wanted;
+  Case test_case;
+  const bool is_whole = memory.size() > sizeof wanted && decode_case(memory.subspan(sizeof wanted), test_case);
+  if (!is_whole) {
+    answer_message(channel, Hello{{}, "it was given no layer"});
+    _exit(0);
+  }
+  std::memcpy(&wanted, memory.data(), sizeof wanted);
+  run_participant(open, test_case, wanted, channel);
 }
 
 namespace {

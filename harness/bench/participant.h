@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -34,12 +35,15 @@ namespace qconform::bench {
 /// Pins the calling process to `cpus`, which choose_cpus() gave; empty: leaves it as it is.
 void pin(const std::vector<int>& cpus);
 
-/// A block that grows and never moves, shared with the processes forked after it was made.
+/// A block that grows and never moves, shared with the processes forked after it was made, and with programs that
+/// inherit its file.
 class SharedBlock {
  public:
   static constexpr std::size_t kLargest = std::size_t{8} << 30;  ///< addresses only; memory comes when used
 
   SharedBlock();
+  /// The block of an inherited file.
+  explicit SharedBlock(int file);
   SharedBlock(const SharedBlock&) = delete;
   SharedBlock& operator=(const SharedBlock&) = delete;
   ~SharedBlock();
@@ -50,9 +54,10 @@ class SharedBlock {
   [[nodiscard]] std::span<const std::byte> view(std::size_t bytes) const;
   /// From now on this process writes to it no more: a stray write faults.
   void make_read_only();
+  [[nodiscard]] int file() const { return file_; }
 
  private:
-  int file_ = -1;
+  int file_;
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -73,14 +78,17 @@ void ring(std::atomic<std::uint32_t>& bell);
                                  std::chrono::nanoseconds patience);
 
 struct WorkerChannel {
+  using Files = std::array<int, 3>;
+
   WorkerChannel();
-  WorkerChannel(const WorkerChannel&) = delete;
-  WorkerChannel& operator=(const WorkerChannel&) = delete;
-  ~WorkerChannel();
+  /// The channel of a process whose program inherited these.
+  explicit WorkerChannel(const Files& files);
+  [[nodiscard]] Files files() const { return {request.file(), answer.file(), shared_bells.file()}; }
 
   SharedBlock request;
   SharedBlock answer;
-  Doorbells* bells;  ///< in shared memory
+  SharedBlock shared_bells;
+  Doorbells* bells;  ///< in that block
 };
 
 /// The runs of one turn, in seconds each.
@@ -97,11 +105,20 @@ struct RunConditions {
   double patience = 120;  ///< seconds that a turn, or getting ready, may take
 };
 
+/// Serves the other end of the channel from a program of its own until the process is killed: Participant::start wrote
+/// the setting and the case there.
+[[noreturn]] void serve_participant(const OpenBackend& open, WorkerChannel& channel);
+
 class Participant {
  public:
   /// Forks; in the child opens the backend, prepares the case and runs it once. `test_case` must outlive
   /// it. Errors: no process, or no backend. A backend that does not get through the case is no error.
   [[nodiscard]] static Result<std::unique_ptr<Participant>> start(const OpenBackend& open, const Case& test_case,
+                                                                  const RunConditions& conditions);
+  /// The same in a program that calls serve_participant(): `command` goes on with the option --bench and the channel's
+  /// files.
+  [[nodiscard]] static Result<std::unique_ptr<Participant>> start(const std::vector<std::string>& command,
+                                                                  const Case& test_case,
                                                                   const RunConditions& conditions);
   Participant(const Participant&) = delete;
   Participant& operator=(const Participant&) = delete;
@@ -122,6 +139,7 @@ class Participant {
 
  private:
   Participant() = default;
+  Result<void> begin(const std::function<void()>& work, const RunConditions& conditions);
   [[nodiscard]] std::optional<std::span<const std::byte>> receive();
   [[nodiscard]] std::optional<std::span<const std::byte>> ask(double request);
   Result<void> hear_start();

@@ -68,16 +68,18 @@ Result<bench::RoundOptions> round_options(const BenchOptions& options) {
   return rounds;
 }
 
-std::vector<bench::Contestant> contestants(const BenchOptions& options, RoundingProfile arithmetic) {
+Result<std::vector<bench::Contestant>> contestants(const BenchOptions& options, RoundingProfile arithmetic) {
   std::vector<std::string> names{options.backend};
   names.insert(names.end(), options.against.begin(), options.against.end());
   std::vector<bench::Contestant> list;
   for (const std::string& name : names) {
-    list.push_back({name, [name, arithmetic] {
-                      backend::SandboxPolicy here;  // its process is a participant's already
-                      here.which = backend::SandboxPolicy::Which::none;
-                      return backend::select(name, arithmetic, here);
-                    }});
+    const auto open = [name, arithmetic] {
+      backend::SandboxPolicy here;  // its process is a participant's already
+      here.which = backend::SandboxPolicy::Which::none;
+      return backend::select(name, arithmetic, here);
+    };
+    QCONFORM_ASSIGN(auto program, backend::program_of(name, arithmetic));
+    list.push_back({name, open, std::move(program)});
   }
   return list;
 }
@@ -112,6 +114,7 @@ bool first_conforms(const bench::BenchResult& result) {
 
 Result<int> bench_backends(const BenchOptions& options) {
   QCONFORM_ASSIGN(const auto rounds, round_options(options));
+  QCONFORM_ASSIGN(const auto competing, contestants(options, arithmetic_of(rounds.policy.profile)));
   QCONFORM_ASSIGN(const auto sources, open_sources(options));
   QCONFORM_TRY(make_folder("--out", options.out));
   bench::BenchResult result = begin(options, rounds);
@@ -127,8 +130,7 @@ Result<int> bench_backends(const BenchOptions& options) {
                            progress.next);
       });
     };
-    QCONFORM_TRY(
-        bench::run_bench(sources, contestants(options, arithmetic_of(rounds.policy.profile)), rounds, show, result));
+    QCONFORM_TRY(bench::run_bench(sources, competing, rounds, show, result));
   }
   QCONFORM_TRY(write_files(options.out, result));
   if (options.json) {

@@ -2,11 +2,13 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/backends/kinds.h"
 #include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/sandbox/worker_host.h"
 #include "harness/backends/select.h"
+#include "harness/bench/participant.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 
@@ -21,6 +23,7 @@ struct WorkerOptions {
   std::int64_t memory = 0;
   int channel = -1;
   int log = -1;
+  std::vector<int> bench;
   std::string line;
   bool shows_graphs = false;
   SandboxOptions sandbox;
@@ -44,6 +47,10 @@ Result<int> work(const WorkerOptions& options) {
     QCONFORM_TRY(run_guest(open, options.line, sandbox.limits));
     return kConforms;
   }
+  if (!options.bench.empty()) {
+    bench::WorkerChannel channel({options.bench[0], options.bench[1], options.bench[2]});
+    bench::serve_participant(open, channel);
+  }
   CaseChannel channel = CaseChannel::of_file(options.channel);
   run_worker(open, channel, options.log, options.memory);
 }
@@ -60,6 +67,9 @@ void add_worker(CLI::App& app, Action& action) {
   command->add_option("--line", options->line, "Disk for the messages, where this is an emulated machine")
       ->excludes(channel)
       ->excludes(log);
+  command->add_option("--bench", options->bench, "File descriptors of the channel, where runs are to be timed")
+      ->expected(3)
+      ->excludes(channel);
   command->add_option("--timeout", options->sandbox.timeout, "Seconds for one run of a case, in such a machine");
   command->add_option("--memory-limit", options->sandbox.memory, "MiB beside the loaded backend, likewise");
   command->add_option("--guard", options->sandbox.guard, "sampled or full, likewise");
