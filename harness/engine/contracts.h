@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,11 +74,12 @@ class ContractCheck {
     std::uint64_t taken_outside = 0;
     std::string first;  ///< case
   };
-  struct BackendContracts {
-    std::vector<sweep::SweepContract> contracts;
+  struct BackendCounts {
+    std::size_t backend;
     std::vector<ContractCounts> counts;  ///< by model
   };
-  std::map<std::size_t, BackendContracts> backends_;
+  std::vector<BackendCounts> backends_;
+  std::vector<std::vector<sweep::SweepContract>> contracts_;  ///< of backends_, by model
 };
 
 /// "xnnpack: of the cases of this run 2 lie inside its contract and were declined, 1 outside and was taken (first

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "harness/model/draws/draws.h"
@@ -69,7 +70,7 @@ Case DrawsWithin::draw_row(Rng& rng) const {
 
 std::optional<int> DrawsWithin::nearness_of(const Case& test_case) const {
   if (classify(test_case).expectation() != Expectation::valid) return std::nullopt;
-  const auto place = sweep::place_of(test_case);
+  const auto place = sweep::place_of(test_case, std::span(&contracts_, 1));
   if (!place) return std::nullopt;
   return nearness(place->row, contracts_[place->plan]);
 }

@@ -373,7 +373,7 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   return build_linear(std::move(node));
 }
 
-Row classify(const Case& test_case) {
+Row classify(const Case& test_case, const Asked& asked) {
   Row row(kPositions, 0);
   const LinearQuantization node = read_linear(test_case).value();
   classify_common(node, row);
@@ -382,7 +382,7 @@ Row classify(const Case& test_case) {
   row[kYType] = class_of(kFloats, node.y_type());
   row[kOutputDtype] = node.output_dtype.value_or(0) == 0 ? 0 : 1;
   row[kScale] = scale_class(node.scale);
-  row[kValues] = values_class(node.x);
+  if (asked(kValues, model().parameters[kValues].all())) row[kValues] = values_class(node.x);
   return row;
 }
 

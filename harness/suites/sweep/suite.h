@@ -36,8 +36,11 @@ struct Place {
   std::size_t plan;
   Row row;
 };
-/// Returns the place of a valid case of one node; nothing where no model has it.
-[[nodiscard]] std::optional<Place> place_of(const Case& test_case);
+/// Returns the place of a valid case of one node; nothing where no model has it. Classes that none of `contracts`, each
+/// with one for each of plans(), tells apart stand for each other: to find some takes a look at all data. Without
+/// contracts they are the case's own.
+[[nodiscard]] std::optional<Place> place_of(const Case& test_case,
+                                            std::span<const std::vector<SweepContract>> contracts = {});
 
 /// Eight digits that tell the cases of some contracts from those of others.
 [[nodiscard]] std::string digest_of(const std::vector<SweepContract>& contracts);
