@@ -27,8 +27,9 @@ std::vector<sweep::SweepContract> plain(const Contracts& contracts) {
 }
 
 bool takes(const Contracts& contracts, const Case& test_case) {
-  if (classify(test_case).expectation() != Expectation::valid) return false;
-  const auto place = sweep::place_of(test_case);
+  const Classification classification = classify(test_case);
+  if (classification.expectation() != Expectation::valid) return false;
+  const auto place = sweep::place_of(test_case, classification);
   if (!place) return false;
   const sweep::SweepContract& contract = contracts[place->plan].contract;
   return contract.takes_anything() && contract.takes(place->row);
@@ -163,9 +164,10 @@ void ContractCheck::add(std::size_t backend, const Contracts& contracts) {
   contracts_.push_back(plain(contracts));
 }
 
-void ContractCheck::judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results) {
+void ContractCheck::judged(const Case& test_case, const Classification& classification,
+                           const std::vector<CaseResult::OfBackend>& results) {
   if (backends_.empty() || test_case.expectation != Expectation::valid) return;
-  const auto place = sweep::place_of(test_case, contracts_);
+  const auto place = sweep::place_of(test_case, classification, contracts_);
   if (!place) return;
   for (std::size_t i = 0; i < backends_.size(); ++i) {
     const VerdictKind verdict = results[backends_[i].backend].verdict;

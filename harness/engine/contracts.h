@@ -63,7 +63,8 @@ class ContractCheck {
   [[nodiscard]] bool is_empty() const { return backends_.empty(); }
 
   /// Notes a case and its results, in the order of the backends. Only cases that are expected to be valid count.
-  void judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results);
+  void judged(const Case& test_case, const Classification& classification,
+              const std::vector<CaseResult::OfBackend>& results);
 
   /// Writes the contradictions of each contract of the backend into `contracts`.
   void write(std::size_t backend, std::vector<BackendContract>& contracts) const;

@@ -193,9 +193,8 @@ std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, floa
 
 Row classify_convolution(const Case& test_case, const Asked& asked) {
   Row row(kPositions, 0);
-  const std::optional<Convolution> read = read_convolution(test_case);
-  if (!read || has_shaped_scalars(*read)) return {};
-  const Convolution& c = *read;
+  const Convolution c = lowered_convolution(test_case);
+  if (has_shaped_scalars(c)) return {};
   row[kOperator] = c.is_quantized ? kQLinearConv : kConvInteger;
   row[kXType] = type_class(c.x.type);
   row[kWType] = type_class(c.w.type);

@@ -57,9 +57,10 @@ std::string name_of(std::string_view kind, const SweepContract& contract, const 
 
 }  // namespace
 
-std::optional<Place> place_of(const Case& test_case, std::span<const std::vector<SweepContract>> contracts) {
+std::optional<Place> place_of(const Case& test_case, const Classification& classification,
+                              std::span<const std::vector<SweepContract>> contracts) {
   const Operator* known = operator_of(test_case);
-  if (known == nullptr) return std::nullopt;
+  if (known == nullptr || classification.lowered == nullptr) return std::nullopt;
   for (std::size_t i = 0; i < plans().size(); ++i) {
     const SweptModel& swept = plans()[i].swept;
     if (std::find(swept.operators.begin(), swept.operators.end(), known->name) == swept.operators.end()) continue;

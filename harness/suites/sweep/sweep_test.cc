@@ -294,7 +294,7 @@ TEST(Sweep, AnyRandomCaseHasAPlaceOrNone) {
   int placed = 0;
   for (std::uint64_t index = 0; index < 2000; ++index) {
     const Case test_case = random_case(4, index);
-    const auto place = place_of(test_case);
+    const auto place = place_of(test_case, classify(test_case));
     if (!place) continue;
     ++placed;
     const Model& model = plans()[place->plan].swept.model();
@@ -325,8 +325,9 @@ TEST(Sweep, ContractsDecideAlikeOnWhatTheyAsk) {
     Rng rng(17, index);
     std::vector<SweepContract> contracts;
     for (const Plan& plan : plans()) contracts.push_back(random_contract(rng, plan.swept.model()));
-    const auto whole = place_of(test_case);
-    const auto asked = place_of(test_case, std::span(&contracts, 1));
+    const Classification classification = classify(test_case);
+    const auto whole = place_of(test_case, classification);
+    const auto asked = place_of(test_case, classification, std::span(&contracts, 1));
     ASSERT_EQ(asked.has_value(), whole.has_value()) << test_case.id;
     if (!whole) continue;
     ASSERT_EQ(asked->plan, whole->plan) << test_case.id;
