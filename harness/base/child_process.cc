@@ -26,11 +26,6 @@
 namespace qconform {
 namespace {
 
-struct Kinship {
-  pid_t process = 0;
-  pid_t parent = 0;
-};
-
 std::optional<int> number_of(std::string_view name) {
   int number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -62,10 +57,21 @@ pid_t parent_of(pid_t process) {
   return parent;
 }
 
-std::vector<Kinship> all_processes() {
-  std::vector<Kinship> found;
-  for_numbers_in("/proc", [&](pid_t process) {
-    if (const pid_t parent = parent_of(process); parent > 0) found.push_back({process, parent});
+// A list for each thread that makes them is at hand in most systems; in others all processes are asked for their
+// parent.
+std::vector<pid_t> children_of(pid_t process) {
+  static const bool has_lists = access("/proc/thread-self/children", R_OK) == 0;
+  std::vector<pid_t> found;
+  if (!has_lists) {
+    for_numbers_in("/proc", [&](pid_t one) {
+      if (parent_of(one) == process) found.push_back(one);
+    });
+    return found;
+  }
+  const std::string threads = "/proc/" + std::to_string(process) + "/task/";
+  for_numbers_in(threads, [&](pid_t thread) {
+    std::ifstream file(threads + std::to_string(thread) + "/children");
+    for (pid_t child = 0; file >> child;) found.push_back(child);
   });
   return found;
 }
@@ -92,13 +98,10 @@ std::int64_t resident_of(pid_t process) {
 }
 
 std::vector<pid_t> descendants_of(pid_t process) {
-  const std::vector<Kinship> all = all_processes();
   std::vector<pid_t> found{process};
   for (std::size_t i = 0; i < found.size(); ++i) {
-    for (const Kinship& one : all) {
-      if (one.parent == found[i] && std::find(found.begin(), found.end(), one.process) == found.end()) {
-        found.push_back(one.process);
-      }
+    for (const pid_t child : children_of(found[i])) {
+      if (std::find(found.begin(), found.end(), child) == found.end()) found.push_back(child);
     }
   }
   found.erase(found.begin());

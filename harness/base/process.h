@@ -119,7 +119,8 @@ inline void wake_all(const std::atomic<std::uint32_t>& word) {
 // Processes by their descent.
 
 /// Returns all processes below `process`, without itself: its children and theirs in turn, zombies too. Processes whose
-/// parent has ended belong to the nearest ancestor that is a subreaper (prctl).
+/// parent has ended belong to the nearest ancestor that is a subreaper (prctl). While processes end, others may be
+/// missing.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t process);
 
 /// Bytes that `process` holds in memory by itself: neither files nor memory that it shares. 0 where it is gone.

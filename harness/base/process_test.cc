@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <string>
 #include <thread>
@@ -50,6 +51,27 @@ TEST(RunForked, TellsTheRuleOfAnError) {
   const auto failed = run_forked("work", kLimits, []() -> Result<std::string> { return fail("", "two\nlines", "C8"); });
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().text(), "work: two\nlines [rule C8]");
+}
+
+// A library may start processes from threads of its own, and these others in turn.
+TEST(Descendants, AreThoseOfEveryThreadAndOfEveryChild) {
+  Pipe ready;
+  ASSERT_TRUE(ready.open());
+  std::thread([&] {
+    const ForkedProcess child(ForkedProcess::Group::own, [&] {
+      const pid_t grandchild = fork();
+      if (grandchild != 0)
+        (void)write_all(ready.write.get(), {reinterpret_cast<const char*>(&grandchild), sizeof(pid_t)});
+      for (;;) pause();
+    });
+    pid_t grandchild = 0;
+    ASSERT_TRUE(read_all_of(ready.read.get(), &grandchild, sizeof grandchild));
+    const std::vector<pid_t> below = descendants_of(getpid());
+    ASSERT_EQ(below.size(), 3U);  // the first one guards the child
+    EXPECT_EQ(below[1], child.id());
+    EXPECT_EQ(below[2], grandchild);
+  }).join();
+  EXPECT_TRUE(descendants_of(getpid()).empty());
 }
 
 TEST(MessagePipe, CarriesTextsOfEverySize) {

@@ -155,9 +155,9 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t
   FirstCases reached;
   ContractCheck check;
   for (const KnownContracts& known : options.contracts) check.add(known.backend, known.models);
-  campaign.judged = [&](const Case& test_case, const CornerCaseCounts& counts, const auto& results) {
-    check.judged(test_case, results);
-    note_corner_cases(counts, test_case.provenance.index, reached);
+  campaign.judged = [&](const Case& test_case, const Expected& expected, const auto& results) {
+    check.judged(test_case, expected.classification, results);
+    note_corner_cases(expected.corner_cases, test_case.provenance.index, reached);
     note_row(test_case, results, passing, rows);
   };
   Report report;

@@ -385,15 +385,16 @@ class Judging {
             .explains_last = true,
             .drops_hanging_backends = true,
             .results = RowsKept::all,
-            .judged = [this](const Case& test_case, const CornerCaseCounts& /*reached*/,
-                             const auto& results) { judged(test_case, results); }};
+            .judged = [this](const Case& test_case, const Expected& expected,
+                             const auto& results) { judged(test_case, expected.classification, results); }};
   }
 
-  void judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results) {
+  void judged(const Case& test_case, const Classification& classification,
+              const std::vector<CaseResult::OfBackend>& results) {
     if (!has_learnt_) {
       early_.emplace_back(test_case, results);
     } else if (!gathered_.check.is_empty()) {
-      gathered_.check.judged(test_case, results);
+      gathered_.check.judged(test_case, classification, results);
     }
     add_computed(test_case, results, gathered_.power);
     gathered_.graphs.add(test_case);
@@ -404,7 +405,9 @@ class Judging {
     forget_code(backends_);
     has_learnt_ = true;
     if (gathered_.check.is_empty()) early_.clear();
-    for (const auto& [test_case, results] : std::exchange(early_, {})) gathered_.check.judged(test_case, results);
+    for (const auto& [test_case, results] : std::exchange(early_, {})) {
+      gathered_.check.judged(test_case, classify(test_case), results);
+    }
     return {};
   }
 

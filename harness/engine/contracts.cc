@@ -27,8 +27,9 @@ std::vector<sweep::SweepContract> plain(const Contracts& contracts) {
 }
 
 bool takes(const Contracts& contracts, const Case& test_case) {
-  if (classify(test_case).expectation() != Expectation::valid) return false;
-  const auto place = sweep::place_of(test_case);
+  const Classification classification = classify(test_case);
+  if (classification.expectation() != Expectation::valid) return false;
+  const auto place = sweep::place_of(test_case, classification);
   if (!place) return false;
   const sweep::SweepContract& contract = contracts[place->plan].contract;
   return contract.takes_anything() && contract.takes(place->row);
@@ -175,31 +176,34 @@ std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, con
 }
 
 void ContractCheck::add(std::size_t backend, const Contracts& contracts) {
-  backends_[backend] = {plain(contracts), std::vector<ContractCounts>(contracts.size())};
+  backends_.push_back({backend, std::vector<ContractCounts>(contracts.size())});
+  contracts_.push_back(plain(contracts));
 }
 
-void ContractCheck::judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results) {
+void ContractCheck::judged(const Case& test_case, const Classification& classification,
+                           const std::vector<CaseResult::OfBackend>& results) {
   if (backends_.empty() || test_case.expectation != Expectation::valid) return;
-  const auto place = sweep::place_of(test_case);
+  const auto place = sweep::place_of(test_case, classification, contracts_);
   if (!place) return;
-  for (auto& [number, backend] : backends_) {
-    const VerdictKind verdict = results[number].verdict;
+  for (std::size_t i = 0; i < backends_.size(); ++i) {
+    const VerdictKind verdict = results[backends_[i].backend].verdict;
     if (verdict == VerdictKind::not_asked) continue;
     const bool declined = verdict == VerdictKind::unsupported || verdict == VerdictKind::refused;
-    const bool inside =
-        backend.contracts[place->plan].takes_anything() && backend.contracts[place->plan].takes(place->row);
+    const sweep::SweepContract& contract = contracts_[i][place->plan];
+    const bool inside = contract.takes_anything() && contract.takes(place->row);
     if (inside != declined) continue;
-    ContractCounts& counts = backend.counts[place->plan];
+    ContractCounts& counts = backends_[i].counts[place->plan];
     ++(inside ? counts.declined_inside : counts.taken_outside);
     if (counts.first.empty()) counts.first = test_case.id;
   }
 }
 
 void ContractCheck::write(std::size_t backend, std::vector<BackendContract>& contracts) const {
-  const auto found = backends_.find(backend);
+  const auto found =
+      std::find_if(backends_.begin(), backends_.end(), [&](const auto& of) { return of.backend == backend; });
   if (found == backends_.end()) return;
   for (std::size_t i = 0; i < contracts.size(); ++i) {
-    const ContractCounts& counts = found->second.counts[i];
+    const ContractCounts& counts = found->counts[i];
     contracts[i].declined_inside = counts.declined_inside;
     contracts[i].taken_outside = counts.taken_outside;
     contracts[i].contradiction = counts.first;

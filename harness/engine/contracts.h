@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,7 +63,8 @@ class ContractCheck {
   [[nodiscard]] bool is_empty() const { return backends_.empty(); }
 
   /// Notes a case and its results, in the order of the backends. Only cases that are expected to be valid count.
-  void judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results);
+  void judged(const Case& test_case, const Classification& classification,
+              const std::vector<CaseResult::OfBackend>& results);
 
   /// Writes the contradictions of each contract of the backend into `contracts`.
   void write(std::size_t backend, std::vector<BackendContract>& contracts) const;
@@ -75,11 +75,12 @@ class ContractCheck {
     std::uint64_t taken_outside = 0;
     std::string first;  ///< case
   };
-  struct BackendContracts {
-    std::vector<sweep::SweepContract> contracts;
+  struct BackendCounts {
+    std::size_t backend;
     std::vector<ContractCounts> counts;  ///< by model
   };
-  std::map<std::size_t, BackendContracts> backends_;
+  std::vector<BackendCounts> backends_;
+  std::vector<std::vector<sweep::SweepContract>> contracts_;  ///< of backends_, by model
 };
 
 /// "xnnpack: of the cases of this run 2 lie inside its contract and were declined, 1 outside and was taken (first

@@ -320,7 +320,7 @@ class SuiteRunner {
       computed_in_suite_[i].push_back(expected.output.has_value() && is_computed(results[i].verdict));
     }
     corner_cases_.add(test_case, expected, results, report_);
-    if (options_.judged) options_.judged(test_case, expected.corner_cases, results);
+    if (options_.judged) options_.judged(test_case, expected, results);
     if (table_) table_->add(suite_.name, test_case, std::move(results));
     in_flight_.drop_oldest();
     stopwatch_.lap(report_.times.judge);

@@ -55,9 +55,8 @@ struct SuiteRunOptions {
   /// By position of the backend: the same at other levels, for relations between these. Empty: none have any.
   std::vector<std::vector<Backend*>> siblings = {};
   std::optional<RowsKept> results = {};  ///< the single cases that the report lists; absent: none
-  /// Called with every case, the corner cases that it reached, and what it came to, in the order of the backends; may
-  /// be empty.
-  std::function<void(const Case&, const CornerCaseCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};
+  /// Called with every case, what was expected of it, and what it came to, in the order of the backends; may be empty.
+  std::function<void(const Case&, const Expected&, const std::vector<CaseResult::OfBackend>&)> judged = {};
 
   /// Whether the run ends before the next case.
   [[nodiscard]] bool ends(std::uint64_t failures) const { return has_failed_enough(failures) || (stop && stop()); }

@@ -120,6 +120,9 @@ struct DiagnosisHooks {
   /// leaves no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not
   /// null: each operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
+  /// Computes one element of that output by itself, as its bits. Null: only all of them are computed together.
+  std::uint64_t (*element)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages,
+                           std::int64_t index) = nullptr;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
   /// diagnose::DefectModel asks it, in harness/model.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;

@@ -234,7 +234,7 @@ std::vector<sweep::SweepContract> stated(const std::string& text) {
 }
 
 bool lies_inside(const Case& test_case, const std::vector<sweep::SweepContract>& contracts) {
-  const auto place = sweep::place_of(test_case);
+  const auto place = sweep::place_of(test_case, classify(test_case));
   return place && contracts[place->plan].takes_anything() && contracts[place->plan].takes(place->row);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "harness/model/draws/draws.h"
@@ -68,8 +69,9 @@ Case DrawsWithin::draw_row(Rng& rng) const {
 }
 
 std::optional<int> DrawsWithin::nearness_of(const Case& test_case) const {
-  if (classify(test_case).expectation() != Expectation::valid) return std::nullopt;
-  const auto place = sweep::place_of(test_case);
+  const Classification classification = classify(test_case);
+  if (classification.expectation() != Expectation::valid) return std::nullopt;
+  const auto place = sweep::place_of(test_case, classification, std::span(&contracts_, 1));
   if (!place) return std::nullopt;
   return nearness(place->row, contracts_[place->plan]);
 }

@@ -152,7 +152,7 @@ struct JudgedReport {
 JudgedReport run(std::vector<std::unique_ptr<Suite>> sources, std::vector<std::unique_ptr<Backend>> backends) {
   JudgedReport judged;
   SuiteRunOptions options;
-  options.judged = [&](const Case& test_case, const CornerCaseCounts&,
+  options.judged = [&](const Case& test_case, const auto& /*expected*/,
                        const std::vector<CaseResult::OfBackend>& results) {
     judged.verdicts[digest_of(test_case)] = results.front().verdict;
   };

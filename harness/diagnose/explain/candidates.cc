@@ -90,6 +90,11 @@ bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* cons
   const std::size_t choices = choices_for(candidate);
   bool is_exact = true;
   for (const Observation* observation : evidence) {
+    const ModelledCase& modelled = observation->modelled();
+    if (choices == 1 && is_refuted(*observation, model.of(modelled))) {
+      work_ += modelled.expense();  // as a whole run, so that budgets reach as far either way
+      return false;
+    }
     const Match found = outcome_of(model, *observation);
     if (found.is_exact()) continue;
     const bool may_be_arithmetic =

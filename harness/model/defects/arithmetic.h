@@ -62,6 +62,8 @@ struct NodeModels {
   /// Models of some kinds, in place of `common`: the first whose pattern matches counts.
   std::vector<std::pair<KindPattern, DefectModel>> of_kinds = {};
 
+  /// The model of the case's kind.
+  [[nodiscard]] const DefectModel& of(const ModelledCase& modelled) const;
   [[nodiscard]] std::optional<Tensor> run(const ModelledCase& modelled) const;
 };
 

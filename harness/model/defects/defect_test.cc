@@ -154,6 +154,28 @@ void expect_reference(const Case& test_case) {
   }
 }
 
+// A defect is told by one wrong element where it can be: that must be the element that all of them have.
+TEST(Pipeline, ComputesAnElementByItselfAsAmongAll) {
+  int compared = 0;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const Case test_case = random_case(22, i);
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled == nullptr) continue;
+    for (const Defect* defect : defects_in(modelled->op().name)) {
+      DefectModel model;
+      static_cast<void>(model.add(*defect));
+      const auto all = modelled->run(model);
+      if (!all || all->elements() == 0) continue;
+      const auto index = static_cast<std::int64_t>(i) % all->elements();
+      const auto alone = modelled->element(model, index);
+      if (!alone) break;
+      ++compared;
+      ASSERT_EQ(*alone, bits_at(*all, index)) << defect->id << " " << test_case.id;
+    }
+  }
+  EXPECT_GT(compared, 1000);
+}
+
 TEST(Pipeline, WithoutDefectsIsTheReferenceOnRandomCases) {
   const auto cases = static_cast<std::uint64_t>(testing::scaled(6000));
   for (std::uint64_t i = 0; i < cases; ++i) expect_reference(random_case(20, i));

@@ -54,6 +54,11 @@ std::optional<Tensor> ModelledCase::run(const DefectModel& model) const {
   return run(model.stages(op_->name));
 }
 
+std::optional<std::uint64_t> ModelledCase::element(const DefectModel& model, std::int64_t index) const {
+  if (family_->diagnosis.element == nullptr) return std::nullopt;
+  return family_->diagnosis.element(case_, lowered_, model.stages(op_->name), index);
+}
+
 // Families speak of the first output: each takes its turn as that.
 std::optional<std::vector<Tensor>> ModelledCase::outputs(const DefectModel& model) const {
   std::optional<Tensor> first = run(model);
@@ -131,6 +136,15 @@ bool Observation::take(const Outcome& outcome) {
     wrong_ += is_legal ? 0 : 1;
   }
   return true;
+}
+
+bool is_refuted(const Observation& observation, const DefectModel& model) {
+  const auto& states = observation.states();
+  const auto wrong = std::find(states.begin(), states.end(), ElementState::wrong);
+  if (wrong == states.end()) return false;
+  const std::int64_t index = wrong - states.begin();
+  const auto bits = observation.modelled().element(model, index);
+  return bits && *bits != bits_at(observation.got(), index);
 }
 
 Match match(const Observation& observation, const std::optional<Tensor>& predicted) {

@@ -50,6 +50,8 @@ class ModelledCase {
   /// Nothing when the model's geometry has no output, because its window does not fit.
   [[nodiscard]] std::optional<Tensor> run(const DefectModel& model) const;
   [[nodiscard]] std::optional<Tensor> run(const Stages& stages) const;
+  /// Computes one element of that output, as its bits; nothing where the family computes none by itself.
+  [[nodiscard]] std::optional<std::uint64_t> element(const DefectModel& model, std::int64_t index) const;
   /// Computes all outputs of the case by the model.
   [[nodiscard]] std::optional<std::vector<Tensor>> outputs(const DefectModel& model) const;
   /// Runs the model of this one defect.
@@ -144,6 +146,10 @@ struct Match {
 
   [[nodiscard]] bool is_exact() const { return holds && legal == 0; }
 };
+
+/// Whether the first wrong element, which some families compute by itself, already contradicts the model: match() of
+/// its answer does not hold then. A run of all elements costs many times as much.
+[[nodiscard]] bool is_refuted(const Observation& observation, const DefectModel& model);
 
 /// Compares a model's answer (nothing: it has none) with what was observed.
 [[nodiscard]] Match match(const Observation& observation, const std::optional<Tensor>& predicted);

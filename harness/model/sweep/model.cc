@@ -22,11 +22,11 @@ bool Model::allows(const Row& row) const {
   return std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& c) { return c.holds(row); });
 }
 
-std::optional<Row> row_of(const SweptModel& swept, const Case& test_case) {
+std::optional<Row> row_of(const SweptModel& swept, const Case& test_case, const Asked& asked) {
   const Model& model = swept.model();
   const auto is_empty = [](const std::optional<Tensor>& input) { return input && input->elements() == 0; };
   if (std::any_of(test_case.inputs.begin(), test_case.inputs.end(), is_empty)) return std::nullopt;
-  Row row = swept.classify(test_case);
+  Row row = swept.classify(test_case, asked);
   if (row.size() != model.parameters.size()) return std::nullopt;
   for (std::size_t p = 0; p < row.size(); ++p) {
     const Parameter& parameter = model.parameters[p];
@@ -295,6 +295,15 @@ bool SweepContract::takes(const Row& row) const {
     if ((taken[p] >> row[p] & 1U) == 0) return false;
   }
   return std::none_of(declined.begin(), declined.end(), [&](const Combination& c) { return has(row, c); });
+}
+
+bool SweepContract::tells_apart(std::size_t parameter, std::uint32_t classes) const {
+  const auto splits = [&](std::uint32_t some) { return (some & classes) != 0 && (some & classes) != classes; };
+  const auto has_such_term = [&](const Combination& combination) {
+    return std::any_of(combination.begin(), combination.end(),
+                       [&](const Term& term) { return term.parameter == parameter && splits(term.classes); });
+  };
+  return splits(taken[parameter]) || std::any_of(declined.begin(), declined.end(), has_such_term);
 }
 
 SweepContract whole_contract(const Model& model) {

@@ -69,22 +69,30 @@ struct SizedModel {
                                  const std::function<bool(const Row&)>& takes) = nullptr;
 };
 
+/// Says whether it matters which of some classes of a parameter, a bit for each, a case has.
+using Asked = std::function<bool(std::size_t parameter, std::uint32_t classes)>;
+[[nodiscard]] inline bool ask_all(std::size_t /*parameter*/, std::uint32_t /*classes*/) {
+  return true;
+}
+
 /// A model whose rows can be made into cases, and cases read back as rows.
 struct SweptModel {
   const Model& (*model)();
   /// A valid case with exactly the classes of `row`, which the model allows; its other values depend
   /// on `seed` and `index` alone.
   Case (*realise)(const Row& row, std::uint64_t seed, std::uint64_t index);
-  /// The classes that a case has, found from the case alone. The case is valid and one of the model's.
-  Row (*classify)(const Case& test_case);
+  /// The classes that a case has, found from the case alone; any one of those between which `asked` sees no difference.
+  /// The case is valid and one of the model's.
+  Row (*classify)(const Case& test_case, const Asked& asked);
   SizedModel sized = {};
   /// The operators whose cases the rows make, in ONNX's default domain: each operator has one model at most.
   std::span<const std::string_view> operators = {};
 };
 
 /// The classes of a valid case of one of its operators. Where the model has no class for a value or an extent, the
-/// plain one; nothing where it has none for something else. The row need not be one that the model allows.
-[[nodiscard]] std::optional<Row> row_of(const SweptModel& swept, const Case& test_case);
+/// plain one; nothing where it has none for something else. The row need not be one that the model allows. `asked`: as
+/// for SweptModel::classify.
+[[nodiscard]] std::optional<Row> row_of(const SweptModel& swept, const Case& test_case, const Asked& asked);
 
 // Parts of models.
 
@@ -192,6 +200,8 @@ struct SweepContract {
 
   [[nodiscard]] bool takes_anything() const;
   [[nodiscard]] bool takes(const Row& row) const;
+  /// Whether it can matter which of some classes of a parameter, a bit for each, a row has.
+  [[nodiscard]] bool tells_apart(std::size_t parameter, std::uint32_t classes) const;
   bool operator==(const SweepContract&) const = default;
 };
 

@@ -69,6 +69,10 @@ reference::ConvolutionAttributes reference_attributes(const Convolution& convolu
 
 std::optional<Convolution> read_convolution(const Case& test_case) {
   if (family_of(test_case) != &convolution_family() || !classify(test_case).lowered) return std::nullopt;
+  return lowered_convolution(test_case);
+}
+
+Convolution lowered_convolution(const Case& test_case) {
   Convolution result;
   result.is_quantized = test_case.node().op_type == qlinear_conv_operator().name;
   result.opset_version = test_case.node().opset_version;

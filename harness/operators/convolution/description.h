@@ -82,6 +82,8 @@ struct Convolution {
 
 /// Reads what is within the contract, or implementation-defined; nothing of other cases.
 [[nodiscard]] std::optional<Convolution> read_convolution(const Case& test_case);
+/// Reads a convolution that classify() has lowered.
+[[nodiscard]] Convolution lowered_convolution(const Case& test_case);
 
 /// The case alone, without an id or anything that is said of it. Attributes stand in the order of their names, and no
 /// omitted input stands at the end.

@@ -162,10 +162,12 @@ bool has_shaped_scalars(const Convolution& c) {
   return !c.x_scale.is_scalar() || is_shaped(c.w_scale) || !c.y_scale.is_scalar() || !c.y_zero_point.is_scalar();
 }
 
-void classify_scales(const Convolution& c, Row& row) {
+void classify_scales(const Convolution& c, const Asked& asked, Row& row) {
   row[kScales] = scales_class(c.x_scale.of(0), c.w_scale.values, c.y_scale.of(0), false);
   // Only there do the sums matter, which cost more than all the rest.
-  if (row[kScales] == kOrdinary && has_near_tie(c, exact_sums(c))) row[kScales] = kNearTie;
+  if (row[kScales] == kOrdinary && asked(kScales, 1U << kOrdinary | 1U << kNearTie) && has_near_tie(c, exact_sums(c))) {
+    row[kScales] = kNearTie;
+  }
   row[kYType] = type_class(c.y_type);
   row[kYZeroPoint] = zero_points_class(c.y_type, c.y_zero_point);
   row[kWParameters] = c.w_scale.is_scalar() ? kPerTensor : kPerChannel;
@@ -189,20 +191,19 @@ std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, floa
   return powers ? kPowersOfTwo : near_tie ? kNearTie : kOrdinary;
 }
 
-Row classify_convolution(const Case& test_case) {
+Row classify_convolution(const Case& test_case, const Asked& asked) {
   Row row(kPositions, 0);
-  const std::optional<Convolution> read = read_convolution(test_case);
-  if (!read || has_shaped_scalars(*read)) return {};
-  const Convolution& c = *read;
+  const Convolution c = lowered_convolution(test_case);
+  if (has_shaped_scalars(c)) return {};
   row[kOperator] = c.is_quantized ? kQLinearConv : kConvInteger;
   row[kXType] = type_class(c.x.type);
   row[kWType] = type_class(c.w.type);
   row[kXZeroPoint] = zero_points_class(c.x.type, c.x_zero_point);
   row[kWZeroPoint] = zero_points_class(c.w.type, c.w_zero_point);
-  row[kData] = data_class(c.x, c.w);
+  if (asked(kData, 1U << kUniform | 1U << kEnds)) row[kData] = data_class(c.x, c.w);
   classify_geometry(c, *geometry_of(c), row);
   if (c.is_quantized) {
-    classify_scales(c, row);
+    classify_scales(c, asked, row);
     return row;
   }
   row[kYType] = kInt32;

@@ -92,8 +92,8 @@ struct DrawnConvolution {
 /// Pads of the sizes are as the attribute has them.
 [[nodiscard]] DrawnConvolution draw_values(Rng& rng, const Row& row, const reference::ConvolutionGeometry& sizes);
 
-/// The classes of a valid convolution of the model.
-[[nodiscard]] Row classify_convolution(const Case& test_case);
+/// The classes of a valid convolution of the model, as SweptModel::classify.
+[[nodiscard]] Row classify_convolution(const Case& test_case, const Asked& asked);
 
 /// `ends` when most elements of x and most of w are an end of their type; `uniform` when neither's are.
 /// A mixture is neither class: 255.

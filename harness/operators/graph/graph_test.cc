@@ -383,7 +383,7 @@ void expect_realised(const sweep::SweptModel& swept, const Row& row, const Case&
   const auto* remark = classification.deciding_remark();
   ASSERT_EQ(classification.expectation(), Expectation::valid) << (remark == nullptr ? "" : remark->text()) << "\n"
                                                               << row_text(swept.model(), row);
-  const Row found = swept.classify(made);
+  const Row found = swept.classify(made, sweep::ask_all);
   EXPECT_EQ(found, row) << row_text(swept.model(), row) << "\n" << row_text(swept.model(), found);
 }
 

@@ -139,7 +139,7 @@ Case realise_pair(const Row& row, std::uint64_t seed, std::uint64_t index) {
   return realise(pair_unit(row), seed, index);
 }
 
-Row classify_pair(const Case& test_case) {
+Row classify_pair(const Case& test_case, const sweep::Asked& /*asked*/) {
   return classify(columns(), kFirstPair, test_case);
 }
 
@@ -250,7 +250,7 @@ Case realise_unary(const Row& row, std::uint64_t seed, std::uint64_t index) {
   return realise(unary_unit(row), seed, index);
 }
 
-Row classify_unary(const Case& test_case) {
+Row classify_unary(const Case& test_case, const sweep::Asked& /*asked*/) {
   return classify(columns(), kFirstUnary, test_case);
 }
 

@@ -200,7 +200,7 @@ Case realise_product(const Row& row, std::uint64_t seed, std::uint64_t index) {
   return realise(product_unit(row), seed, index);
 }
 
-Row classify_product(const Case& test_case) {
+Row classify_product(const Case& test_case, const sweep::Asked& /*asked*/) {
   return classify(columns(), kConv, test_case);
 }
 

@@ -56,6 +56,8 @@ namespace qconform {
 namespace qconform::diagnose {
 
 [[nodiscard]] std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, const Stages& stages);
+[[nodiscard]] std::uint64_t linear_element(const Case& test_case, const Lowered& lowered, const Stages& stages,
+                                           std::int64_t index);
 [[nodiscard]] std::span<const DefectList> linear_defects();
 [[nodiscard]] std::span<const ExpressionSlot> linear_slots();
 [[nodiscard]] const FeatureList& linear_case_features();

@@ -53,6 +53,7 @@ const Family& linear_family() {
                     .parameter_index = shrink::parameter_of_wrong_element},
       .layer_sets = bench::linear_layer_sets,
       .diagnosis = {.run = diagnose::run_linear,
+                    .element = diagnose::linear_element,
                     .defects = diagnose::linear_defects,
                     .expressions = diagnose::linear_slots,
                     .case_features = diagnose::linear_case_features,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "harness/model/text.h"
 #include "harness/operators/linear/hooks.h"
@@ -16,15 +17,21 @@ namespace {
 
 constexpr std::int64_t kDefaultAxis = 1;
 
-// x holds the elements of the layout, y room for as many, both packed as ONNX packs them; y is zero.
+struct ElementRange {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+// x holds the elements of the layout, y room for as many, both packed as ONNX packs them; y is zero, and stays so
+// outside of the range.
 void run_quantize(const Stages& stages, const QuantizeLinear& node, const LinearPlacement& placement,
-                  std::span<const std::byte> x, std::span<std::byte> y) {
+                  ElementRange range, std::span<const std::byte> x, std::span<std::byte> y) {
   const FloatFormat& format = reference::float_format(division_type(node));
   const auto parameter_of = stages.get(stage::parameter);
   const auto zero_point_of = stages.get(stage::zero_point_parameter);
   const auto operand = stages.get(stage::operand);
-  const std::int64_t count = stages.get(stage::count)(node.layout.elements());
-  for (std::int64_t i = 0; i < count; ++i) {
+  const std::int64_t end = std::min(range.end, stages.get(stage::count)(node.layout.elements()));
+  for (std::int64_t i = range.begin; i < end; ++i) {
     const std::size_t parameter = parameter_of(placement, i);
     const double value = operand(format, reference::value_at(node.x_type, x, i));
     const double scale = operand(format, node.y_scale[parameter]);
@@ -39,13 +46,13 @@ void run_quantize(const Stages& stages, const QuantizeLinear& node, const Linear
 }
 
 void run_dequantize(const Stages& stages, const DequantizeLinear& node, const LinearPlacement& placement,
-                    std::span<const std::byte> x, std::span<std::byte> y) {
+                    ElementRange range, std::span<const std::byte> x, std::span<std::byte> y) {
   const FloatFormat& format = reference::float_format(node.y_type);
   const auto parameter_of = stages.get(stage::parameter);
   const auto zero_point_of = stages.get(stage::zero_point_parameter);
   const auto operand = stages.get(stage::operand);
-  const std::int64_t count = stages.get(stage::count)(node.layout.elements());
-  for (std::int64_t i = 0; i < count; ++i) {
+  const std::int64_t end = std::min(range.end, stages.get(stage::count)(node.layout.elements()));
+  for (std::int64_t i = range.begin; i < end; ++i) {
     const std::size_t parameter = parameter_of(placement, i);
     const double value = reference::value_at(node.x_type, x, i);
     const double zero_point = node.x_zero_point[zero_point_of(parameter)];
@@ -104,7 +111,9 @@ std::uint64_t multiply(const DequantizeLinear& node, double, double, double diff
   return reference::multiply(reference::Multiplications(node).first(), node.y_type, difference, scale);
 }
 
-std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, const Stages& stages) {
+namespace {
+
+Tensor run_elements(const Case& test_case, const Lowered& lowered, const Stages& stages, ElementRange range) {
   const Tensor& x = *test_case.input(0);
   const std::int64_t axis = test_case.node().get_or("axis", kDefaultAxis);
   const auto placement = [&](const auto& node) -> LinearPlacement {
@@ -114,13 +123,23 @@ std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, 
   if (const QuantizeLinear* stated = quantize_linear_of(lowered)) {
     const QuantizeLinear node = read_quantize(stages, *stated, zero_point);
     Tensor y = Tensor::zeros(node.y_type, x.shape);
-    run_quantize(stages, node, placement(node), x.bytes, y.bytes);
+    run_quantize(stages, node, placement(node), range, x.bytes, y.bytes);
     return y;
   }
   const DequantizeLinear node = read_dequantize(stages, *dequantize_linear_of(lowered), zero_point);
   Tensor y = Tensor::zeros(node.y_type, x.shape);
-  run_dequantize(stages, node, placement(node), x.bytes, y.bytes);
+  run_dequantize(stages, node, placement(node), range, x.bytes, y.bytes);
   return y;
+}
+
+}  // namespace
+
+std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, const Stages& stages) {
+  return run_elements(test_case, lowered, stages, {0, std::numeric_limits<std::int64_t>::max()});
+}
+
+std::uint64_t linear_element(const Case& test_case, const Lowered& lowered, const Stages& stages, std::int64_t index) {
+  return bits_at(run_elements(test_case, lowered, stages, {index, index + 1}), index);
 }
 
 }  // namespace qconform::diagnose

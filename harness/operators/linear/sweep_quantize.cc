@@ -213,7 +213,7 @@ std::uint8_t scale_class(const Tensor& scale) {
   return kPowerOfTwo;
 }
 
-Row classify(const Case& test_case) {
+Row classify(const Case& test_case, const Asked& asked) {
   Row row(kPositions, 0);
   const LinearQuantization node = read_linear(test_case).value();
   classify_common(node, row);
@@ -224,7 +224,8 @@ Row classify(const Case& test_case) {
   row[kSaturate] = !node.saturate ? 0 : *node.saturate == 1 ? 1 : 2;
   row[kPrecision] = class_of(kPrecisions, static_cast<ElementType>(node.precision.value_or(0)));
   row[kScale] = scale_class(node.scale);
-  row[kValues] = quantized_values_class(reference_node(node), node.x);
+  if (asked(kValues, model().parameters[kValues].all()))
+    row[kValues] = quantized_values_class(reference_node(node), node.x);
   return row;
 }
 

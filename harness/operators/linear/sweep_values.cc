@@ -310,29 +310,38 @@ bool is_special(const reference::FloatFormat& format, std::uint64_t bits) {
   return !std::isfinite(value) || (value == 0 && std::signbit(value));
 }
 
-bool is_end(ElementType type, std::uint64_t bits) {
-  if (!is_integer(type)) {
-    return (bits & ~reference::float_format(type).sign_bit()) == reference::float_format(type).largest();
+// Tells the patterns of a type, found once for all elements of a tensor.
+class PatternClasses {
+ public:
+  explicit PatternClasses(ElementType type)
+      : format_(is_integer(type) ? nullptr : &reference::float_format(type)), width_(bits_of(type)) {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - width_);
+    least_ = format_ != nullptr ? format_->largest() | format_->sign_bit() : is_signed_integer(type) ? all / 2 + 1 : 0;
+    largest_ = format_ != nullptr ? format_->largest() : least_ ^ all;
   }
-  const std::uint64_t all = (std::uint64_t{1} << bits_of(type)) - 1;
-  const std::uint64_t sign = all / 2 + 1;
-  return is_signed_integer(type) ? bits == sign || bits == sign - 1 : bits == 0 || bits == all;
-}
+  [[nodiscard]] int width() const { return width_; }
+  [[nodiscard]] std::uint8_t of(std::uint64_t bits) const {
+    if (format_ != nullptr && is_special(*format_, bits)) return kSpecial;
+    return bits == least_ || bits == largest_ ? kEnds : kOrdinary;
+  }
+
+ private:
+  const reference::FloatFormat* format_;  ///< null for integers
+  int width_;
+  std::uint64_t least_ = 0;
+  std::uint64_t largest_ = 0;
+};
 
 // Bits of an element; ordinary ones are neither special nor at an end.
-std::uint64_t draw_bits(Rng& rng, ElementType type, std::uint8_t values) {
+std::uint64_t draw_bits(Rng& rng, ElementType type, const PatternClasses& classes, std::uint8_t values) {
   for (;;) {
-    std::uint64_t bits = rng.next() >> (64 - bits_of(type));
+    std::uint64_t bits = rng.next() >> (64 - classes.width());
     // Magnitudes of int32 of every size.
     if (type == int32)
       bits = static_cast<std::uint64_t>(static_cast<std::int32_t>(bits) >> rng.below(28)) & 0xFFFFFFFFU;
-    const bool special = !is_integer(type) && is_special(reference::float_format(type), bits);
-    const std::uint8_t found = special              ? std::uint8_t{kSpecial}
-                               : is_end(type, bits) ? std::uint8_t{kEnds}
-                                                    : std::uint8_t{kOrdinary};
-    if (found == values) return bits;
+    if (classes.of(bits) == values) return bits;
     if (values == kEnds && type == int32) return rng.chance(1, 2) ? 0x7FFFFFFFU : 0x80000000U;
-    if (values == kEnds && bits_of(type) == 16 && is_integer(type)) {
+    if (values == kEnds && classes.width() == 16 && is_integer(type)) {
       const std::uint64_t lo = is_signed_integer(type) ? 0x8000 : 0;
       return rng.chance(1, 2) ? lo : (lo - 1) & 0xFFFFU;
     }
@@ -344,23 +353,26 @@ Tensor draw_x(Rng& rng, const Row& row, const std::vector<std::int64_t>& shape) 
   Tensor x{type, shape, {}};
   const std::int64_t elements = x.elements();
   x.bytes.resize(static_cast<std::size_t>(bytes_for(type, elements)));
+  const PatternClasses classes(type);
   for (std::int64_t i = 0; i < elements; ++i) {
     // Special values and ends stand among ordinary ones.
     const bool in_class = row[kValues] == kEnds ? i % 4 != 3 : i % 4 == 0;
-    const std::uint64_t bits = draw_bits(rng, type, in_class ? row[kValues] : std::uint8_t{kOrdinary});
-    set_raw_bits_at(x.bytes, bits_of(type), i, bits);
+    const std::uint64_t bits = draw_bits(rng, type, classes, in_class ? row[kValues] : std::uint8_t{kOrdinary});
+    set_raw_bits_at(x.bytes, classes.width(), i, bits);
   }
   return x;
 }
 
 std::uint8_t values_class(const Tensor& x) {
+  const PatternClasses classes(x.type);
+  const std::int64_t elements = x.elements();
   std::int64_t ends = 0;
-  for (std::int64_t i = 0; i < x.elements(); ++i) {
-    const std::uint64_t bits = raw_bits_at(x.bytes, bits_of(x.type), i);
-    if (!is_integer(x.type) && is_special(reference::float_format(x.type), bits)) return kSpecial;
-    if (is_end(x.type, bits)) ++ends;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::uint8_t of_element = classes.of(raw_bits_at(x.bytes, classes.width(), i));
+    if (of_element == kSpecial) return kSpecial;
+    ends += of_element == kEnds ? 1 : 0;
   }
-  return ends * 2 > x.elements() ? kEnds : kOrdinary;
+  return ends * 2 > elements ? kEnds : kOrdinary;
 }
 
 Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
@@ -373,7 +385,7 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   return build_linear(std::move(node));
 }
 
-Row classify(const Case& test_case) {
+Row classify(const Case& test_case, const Asked& asked) {
   Row row(kPositions, 0);
   const LinearQuantization node = read_linear(test_case).value();
   classify_common(node, row);
@@ -382,7 +394,7 @@ Row classify(const Case& test_case) {
   row[kYType] = class_of(kFloats, node.y_type());
   row[kOutputDtype] = node.output_dtype.value_or(0) == 0 ? 0 : 1;
   row[kScale] = scale_class(node.scale);
-  row[kValues] = values_class(node.x);
+  if (asked(kValues, model().parameters[kValues].all())) row[kValues] = values_class(node.x);
   return row;
 }
 

@@ -57,13 +57,19 @@ std::string name_of(std::string_view kind, const SweepContract& contract, const 
 
 }  // namespace
 
-std::optional<Place> place_of(const Case& test_case) {
+std::optional<Place> place_of(const Case& test_case, const Classification& classification,
+                              std::span<const std::vector<SweepContract>> contracts) {
   const Operator* known = operator_of(test_case);
-  if (known == nullptr) return std::nullopt;
+  if (known == nullptr || classification.lowered == nullptr) return std::nullopt;
   for (std::size_t i = 0; i < plans().size(); ++i) {
     const SweptModel& swept = plans()[i].swept;
     if (std::find(swept.operators.begin(), swept.operators.end(), known->name) == swept.operators.end()) continue;
-    if (auto row = row_of(swept, test_case)) return Place{i, std::move(*row)};
+    const auto matters = [&](std::size_t parameter, std::uint32_t classes) {
+      return std::any_of(contracts.begin(), contracts.end(),
+                         [&](const auto& contract) { return contract[i].tells_apart(parameter, classes); });
+    };
+    if (auto row = row_of(swept, test_case, contracts.empty() ? Asked(ask_all) : Asked(matters)))
+      return Place{i, std::move(*row)};
   }
   return std::nullopt;
 }

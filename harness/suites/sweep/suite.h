@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/core/suite.h"
+#include "harness/model/operator.h"
 #include "harness/model/sweep/model.h"
 #include "harness/suites/sweep/covering_array.h"
 
@@ -36,8 +37,11 @@ struct Place {
   std::size_t plan;
   Row row;
 };
-/// Returns the place of a valid case of one node; nothing where no model has it.
-[[nodiscard]] std::optional<Place> place_of(const Case& test_case);
+/// Returns the place of a case of one node, of that classification; nothing where it is out of contract, or no model
+/// has it. Classes that none of `contracts`, each with one for each of plans(), tells apart stand for each other: to
+/// find some takes a look at all data. Without contracts they are the case's own.
+[[nodiscard]] std::optional<Place> place_of(const Case& test_case, const Classification& classification,
+                                            std::span<const std::vector<SweepContract>> contracts = {});
 
 /// Eight digits that tell the cases of some contracts from those of others.
 [[nodiscard]] std::string digest_of(const std::vector<SweepContract>& contracts);

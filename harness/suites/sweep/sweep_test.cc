@@ -4,7 +4,9 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "harness/backends/select.h"
 #include "harness/base/bytes.h"
@@ -280,7 +282,7 @@ TEST(Sweep, CasesAreValidAndHaveTheClassesTheyClaim) {
       const auto* remark = result.deciding_remark();
       ASSERT_EQ(result.expectation(), Expectation::valid)
           << test_case.id << ": " << (remark == nullptr ? "" : remark->text());
-      const Row found = plan.swept.classify(test_case);
+      const Row found = plan.swept.classify(test_case, ask_all);
       EXPECT_EQ(found, plan.rows[i]) << test_case.id << "\n  " << described(plan.swept.model(), plan.rows[i]) << "\n  "
                                      << described(plan.swept.model(), found);
     }
@@ -292,7 +294,7 @@ TEST(Sweep, AnyRandomCaseHasAPlaceOrNone) {
   int placed = 0;
   for (std::uint64_t index = 0; index < 2000; ++index) {
     const Case test_case = random_case(4, index);
-    const auto place = place_of(test_case);
+    const auto place = place_of(test_case, classify(test_case));
     if (!place) continue;
     ++placed;
     const Model& model = plans()[place->plan].swept.model();
@@ -301,6 +303,39 @@ TEST(Sweep, AnyRandomCaseHasAPlaceOrNone) {
     }
   }
   EXPECT_GT(placed, 1500);
+}
+
+SweepContract random_contract(Rng& rng, const Model& model) {
+  SweepContract contract = whole_contract(model);
+  Combination combination;
+  for (std::size_t p = 0; p < model.parameters.size(); ++p) {
+    const auto some = static_cast<std::uint32_t>(rng.next());
+    if (rng.chance(1, 12)) contract.taken[p] &= some;
+    if (rng.chance(1, 6)) combination.push_back({p, model.parameters[p].all() & some});
+  }
+  contract.declined.push_back(std::move(combination));
+  return contract;
+}
+
+// Contracts decide alike on the classes that they tell apart and on all classes: looking at the data may be left out.
+TEST(Sweep, ContractsDecideAlikeOnWhatTheyAsk) {
+  int inside = 0;
+  for (std::uint64_t index = 0; index < 2000; ++index) {
+    const Case test_case = random_case(4, index);
+    Rng rng(17, index);
+    std::vector<SweepContract> contracts;
+    for (const Plan& plan : plans()) contracts.push_back(random_contract(rng, plan.swept.model()));
+    const Classification classification = classify(test_case);
+    const auto whole = place_of(test_case, classification);
+    const auto asked = place_of(test_case, classification, std::span(&contracts, 1));
+    ASSERT_EQ(asked.has_value(), whole.has_value()) << test_case.id;
+    if (!whole) continue;
+    ASSERT_EQ(asked->plan, whole->plan) << test_case.id;
+    const SweepContract& contract = contracts[whole->plan];
+    ASSERT_EQ(contract.takes(asked->row), contract.takes(whole->row)) << test_case.id;
+    inside += contract.takes(whole->row) ? 1 : 0;
+  }
+  EXPECT_GT(inside, 300);
 }
 
 // Every row that the model allows can be made a case, however far it is from the array's own.
@@ -323,7 +358,7 @@ TEST(Sweep, AnyAllowedRowIsRealised) {
       ASSERT_TRUE(row.has_value());
       const Case test_case = plan.swept.realise(*row, 16, static_cast<std::uint64_t>(i));
       ASSERT_EQ(classify(test_case).expectation(), Expectation::valid) << described(model, *row);
-      EXPECT_EQ(plan.swept.classify(test_case), *row) << described(model, *row);
+      EXPECT_EQ(plan.swept.classify(test_case, ask_all), *row) << described(model, *row);
     }
   }
 }

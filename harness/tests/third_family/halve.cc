@@ -278,7 +278,7 @@ Case realise_halve(const sweep::Row& row, std::uint64_t seed, std::uint64_t inde
   return halve_case(kHalveName, std::move(x), 2 * rng.between(0, 60) + (row[kZeroPoint] == kOdd ? 1 : 0));
 }
 
-sweep::Row classify_halve_row(const Case& test_case) {
+sweep::Row classify_halve_row(const Case& test_case, const sweep::Asked& /*asked*/) {
   const Tensor& x = *test_case.input(0);
   const Tensor* zero_point = test_case.input(1);
   sweep::Row row(4, 0);
