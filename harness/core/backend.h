@@ -159,6 +159,9 @@ class Worker {
     start(test_case);
     return finish();
   }
+  /// Runs a case alone, as often as its answer needs and no more: for who asks whether it is taken. Others may be under
+  /// way.
+  [[nodiscard]] virtual Outcome ask(const Case& test_case) { return examine(test_case); }
   /// Runs a case in a process that runs no other. Others may be under way. Workers whose outcomes have no OnOtherInput
   /// are not asked, and need no new process.
   [[nodiscard]] virtual Outcome run_first(const Case& test_case) { return examine(test_case); }

@@ -41,7 +41,9 @@ Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractPr
   for (const sweep::Plan& plan : sweep::plans()) {
     const auto probe = [&, asked = std::uint64_t{0}](const sweep::Row& row, std::uint64_t index) mutable {
       if (progress) progress(plan.swept.model().name, asked++);
-      return !is_refusal(execute(backend, plan.swept.realise(row, seed, index), output));
+      const Case test_case = plan.swept.realise(row, seed, index);
+      Worker* const worker = backend.worker();
+      return !is_refusal(worker != nullptr ? worker->ask(test_case) : execute(backend, test_case, output));
     };
     contracts.push_back(sweep::learn_contract(plan.swept.model(), plan.rows, probe));
   }

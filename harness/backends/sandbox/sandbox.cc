@@ -147,17 +147,13 @@ class SandboxedBackend final : public Backend, public Worker {
   }
 
   // Runs alone, after the cases before it, so that a crash belongs to this case.
-  [[nodiscard]] Outcome examine(const Case& test_case) override {
-    while (!under_way_.empty()) early_.push_back(next());
-    under_way_.push_back({&test_case, true});
-    return next();
-  }
+  [[nodiscard]] Outcome examine(const Case& test_case) override { return alone(test_case, true); }
+  [[nodiscard]] Outcome ask(const Case& test_case) override { return alone(test_case, false); }
 
   [[nodiscard]] Outcome run_first(const Case& test_case) override {
     while (!under_way_.empty()) early_.push_back(next());
     drop_process();
-    under_way_.push_back({&test_case, false});
-    Outcome outcome = next();
+    Outcome outcome = alone(test_case, false);
     drop_process();  // no later case meets what this one left behind
     return outcome;
   }
@@ -209,6 +205,12 @@ class SandboxedBackend final : public Backend, public Worker {
     const auto* crash = std::get_if<outcome::Crashed>(&end);
     const std::string why = crash == nullptr ? host_->last_log() : crash->detail;
     return "ended while it was opened" + (why.empty() ? "" : ": " + why);
+  }
+
+  Outcome alone(const Case& test_case, bool closely) {
+    while (!under_way_.empty()) early_.push_back(next());
+    under_way_.push_back({&test_case, closely});
+    return next();
   }
 
   // Sends the waiting requests, as far as there is room.

@@ -358,6 +358,18 @@ TEST(GraphCornerCases, AreDrawnForValidCases) {
   }
 }
 
+// Such a graph breaks the rules, and a backend's answer to it may have to be shrunk all the same.
+TEST(GraphExtents, CutTheAxesOfTheirOwnTensorWhereTwoHaveOneName) {
+  Case test_case = half_and_one();
+  test_case.inputs = {make::float32(1), make::uint8({4}, {1, 2, 3, 4})};
+  test_case.input_names = {"x", "x"};
+  const auto extents = shrink::graph_extents(test_case, {});
+  ASSERT_EQ(extents.size(), 1U);
+  const Case cut = extents[0].cut(test_case, {0, 2});
+  EXPECT_EQ(cut.inputs[0], test_case.inputs[0]);
+  EXPECT_EQ(*cut.inputs[1], make::uint8({2}, {1, 3}));
+}
+
 }  // namespace
 }  // namespace qconform
 
