@@ -83,8 +83,10 @@ constexpr std::uint64_t kMostModelMebibytes = std::uint64_t{1} << 24;
 
 struct Suites {
   // Judged against the reference, in this order.
-  std::unique_ptr<Suite> first;             ///< the killers, which run before it is learnt what backends take; or null
-  std::vector<std::unique_ptr<Suite>> own;  ///< made for what a backend takes: most of the others are declined
+  std::unique_ptr<Suite> first;  ///< the killers, which run before it is learnt what backends take; or null
+  // Made for what a backend takes, which declines most of the others. They are judged first.
+  std::vector<std::unique_ptr<Suite>> drawn;  ///< directed and random
+  std::vector<std::unique_ptr<Suite>> own;    ///< systematic
   std::vector<std::unique_ptr<Suite>> named;
   /// Judged by relations between a backend's own answers.
   std::vector<std::unique_ptr<Suite>> related;
@@ -92,7 +94,7 @@ struct Suites {
   [[nodiscard]] std::vector<std::unique_ptr<Suite>> take_judged() {
     std::vector<std::unique_ptr<Suite>> all;
     if (first != nullptr) all.push_back(std::move(first));
-    for (auto* part : {&own, &named}) std::move(part->begin(), part->end(), std::back_inserter(all));
+    for (auto* part : {&named, &own, &drawn}) std::move(part->begin(), part->end(), std::back_inserter(all));
     return all;
   }
   [[nodiscard]] bool holds_model() const {
@@ -157,14 +159,18 @@ void add_own_suites(const SuitesOptions& options, const Contracts& contracts, co
   // The sizes of all that is taken, where the suite `sizes` does not run anyway.
   const bool has_sizes = is_named(options, "conformance") || is_named(options, "sizes");
   const std::uint64_t seed = options.suite.seed;
-  const auto add = [&](std::unique_ptr<Suite> suite) {
+  const auto add = [&](std::unique_ptr<Suite> suite, auto& list) {
     if (suite == nullptr) return;
     const std::string origin = fmt::format("{} {}", seed, sweep::digest_of(plain(contracts)));
-    suites.own.push_back(keeps ? cache::kept(std::move(suite), origin) : std::move(suite));
+    // One file for all backends: a folder that grows with their names would have no end.
+    std::string kind = suite->name();
+    kind.resize(kind.find(kWithin) + kWithin.size());
+    std::replace(kind.begin(), kind.end(), ' ', '-');
+    list.push_back(keeps ? cache::kept(std::move(suite), kind, origin) : std::move(suite));
   };
-  for (auto& drawn : drawn_within(contracts, name, seed)) add(std::move(drawn));
-  add(suite_within(contracts, name, seed));
-  add(sizes_within(contracts, name, seed, has_sizes));
+  for (auto& drawn : drawn_within(contracts, name, seed)) add(std::move(drawn), suites.drawn);
+  add(suite_within(contracts, name, seed), suites.own);
+  add(sizes_within(contracts, name, seed, has_sizes), suites.own);
 }
 
 // Two that take the same share a suite.
@@ -357,7 +363,10 @@ class Judging {
     if (!counts_code && suites.first != nullptr) QCONFORM_TRY(run.run(*std::exchange(suites.first, nullptr)));
     line_.clear();
     if (!run.has_ended()) QCONFORM_TRY(learn(suites));
-    for (const auto& suite : suites.take_judged()) QCONFORM_TRY(run.run(*suite));
+    if (suites.first != nullptr) QCONFORM_TRY(run.run(*suites.first));
+    for (const auto& suite : suites.drawn) QCONFORM_TRY(run.run(*suite, 2));
+    for (const auto& suite : suites.own) QCONFORM_TRY(run.run(*suite, 1));
+    for (const auto& suite : suites.named) QCONFORM_TRY(run.run(*suite));
     run.finish();
     return {};
   }

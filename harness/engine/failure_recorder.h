@@ -25,6 +25,9 @@ class FailureRecorder {
   FailureRecorder(const std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
       : backends_(backends), options_(options), report_(report) {}
 
+  /// When the cases from now on are explained, of those that wait.
+  void set_turn(int turn) { turn_ = turn; }
+
   /// How many cases failed, those aside that a waiver covers.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
@@ -46,7 +49,7 @@ class FailureRecorder {
     }
     if (!can_wait()) return add(backend, expected, outcome, verdict, waiver);
     passing_.try_emplace({backend, test_case.subject()}, 0);
-    return wait({backend, test_case, std::move(outcome), verdict, waiver, {}});
+    return wait({backend, test_case, std::move(outcome), verdict, waiver, {}, {}});
   }
 
   /// Explains what waits. Returns the ids that findings have now, by those that were given.
@@ -76,6 +79,7 @@ class FailureRecorder {
     Verdict verdict;
     const Waiver* waiver = nullptr;
     std::string id;  // of a failure
+    int turn = 0;
   };
   // Cases of a backend's operator that pass after the first one that fails, and wait with it: a diagnoser holds causes
   // against so many.
@@ -103,11 +107,12 @@ class FailureRecorder {
       return options_.diagnoser->passed(backend, test_case, expected);
     }
     ++waiting->second;
-    (void)wait({backend, test_case, {}, verdict, nullptr, {}});
+    (void)wait({backend, test_case, {}, verdict, nullptr, {}, {}});
   }
 
   std::string wait(WaitingCase waiting) {
     std::string id = waiting.id = "W" + std::to_string(++waited_);
+    waiting.turn = turn_;
     waiting_bytes_ += kCaseBytes + input_bytes(waiting.test_case);
     if (const auto* produced = std::get_if<outcome::Produced>(&waiting.outcome)) {
       for (const Tensor& output : produced->outputs) waiting_bytes_ += output.bytes.size();
@@ -117,12 +122,10 @@ class FailureRecorder {
     return id;
   }
 
-  // Small cases first: a cause shows best where little else happens.
   void record_waiting() {
     auto waiting = std::exchange(waiting_, {});
-    std::stable_sort(waiting.begin(), waiting.end(), [](const WaitingCase& a, const WaitingCase& b) {
-      return input_bytes(a.test_case) < input_bytes(b.test_case);
-    });
+    std::stable_sort(waiting.begin(), waiting.end(),
+                     [](const WaitingCase& a, const WaitingCase& b) { return a.turn < b.turn; });
     for (const WaitingCase& one : waiting) {
       Expected expected = expect(one.test_case, options_.policy);
       assess(one.test_case, expected);
@@ -174,6 +177,7 @@ class FailureRecorder {
   Report& report_;
   Findings findings_;
   std::uint64_t failures_ = 0;
+  int turn_ = 0;
   std::vector<WaitingCase> waiting_;  // in the order of the cases
   std::size_t waiting_bytes_ = 0;
   std::uint64_t waited_ = 0;

@@ -245,7 +245,8 @@ class SuiteRunner {
     for (const auto& backend : backends_) report_.backends.push_back({.info = backend->info()});
   }
 
-  Result<void> run(Suite& source) {
+  Result<void> run(Suite& source, int turn) {
+    failures_.set_turn(turn);
     suite_ = {};
     suite_.name = source.name();
     computed_in_suite_.assign(backends_.size(), {});
@@ -436,9 +437,9 @@ SuiteRun::SuiteRun(std::vector<std::unique_ptr<Backend>>& backends, const SuiteR
     : runner_(std::make_unique<SuiteRunner>(backends, options, report)) {}
 SuiteRun::~SuiteRun() = default;
 
-Result<void> SuiteRun::run(Suite& suite) {
+Result<void> SuiteRun::run(Suite& suite, int turn) {
   if (runner_->has_failed_enough()) return {};
-  return runner_->run(suite);
+  return runner_->run(suite, turn);
 }
 
 bool SuiteRun::has_ended() const {

@@ -77,8 +77,10 @@ class SuiteRun {
   SuiteRun& operator=(const SuiteRun&) = delete;
   ~SuiteRun();
 
-  /// Runs every case of the suite on every backend, unless enough have failed; a source's error ends it.
-  [[nodiscard]] Result<void> run(Suite& suite);
+  /// Runs every case of the suite on every backend, unless enough have failed; a source's error ends it. Of the
+  /// failures that wait those of a lower `turn` are explained first: cases drawn for a backend show early that it is
+  /// wrong, and plain ones show better why.
+  [[nodiscard]] Result<void> run(Suite& suite, int turn = 0);
   /// Whether enough have failed, or the run was told to stop: no case is judged any more.
   [[nodiscard]] bool has_ended() const;
   /// Explains what waits, and completes the report. Call it once, last.

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -109,19 +108,10 @@ std::uint64_t digest_of_bytes(std::string_view bytes) {
   return digest.value();
 }
 
-// The file of a suite: a name that any file system takes. Suites whose names come to the same take turns with it.
-std::string file_name(std::string_view suite) {
-  constexpr std::size_t kLongest = 80;
-  std::string name(suite.substr(0, kLongest));
-  for (char& letter : name) {
-    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.') letter = '-';
-  }
-  return fmt::format("cases-{}.bin", name);
-}
-
 class KeptSuite final : public Suite {
  public:
-  KeptSuite(std::unique_ptr<Suite> source, std::string_view origin) : source_(std::move(source)), origin_(origin) {}
+  KeptSuite(std::unique_ptr<Suite> source, std::string_view name, std::string_view origin)
+      : source_(std::move(source)), file_name_(fmt::format("cases-{}.bin", name)), origin_(origin) {}
 
   [[nodiscard]] std::string name() const override { return source_->name(); }
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return source_->size(); }
@@ -148,7 +138,7 @@ class KeptSuite final : public Suite {
   void open() {
     is_open_ = true;
     if (folder().empty()) return;
-    file_ = folder() / file_name(name());
+    file_ = folder() / file_name_;
     std::error_code ignored;
     if (fs::exists(file_, ignored)) read();
     keeps_ = !is_read_;
@@ -210,6 +200,7 @@ class KeptSuite final : public Suite {
   }
 
   std::unique_ptr<Suite> source_;
+  std::string file_name_;
   std::string origin_;
   fs::path file_;
   bool is_open_ = false;
@@ -222,8 +213,8 @@ class KeptSuite final : public Suite {
 
 }  // namespace
 
-std::unique_ptr<Suite> kept(std::unique_ptr<Suite> source, std::string_view origin) {
-  return std::make_unique<KeptSuite>(std::move(source), origin);
+std::unique_ptr<Suite> kept(std::unique_ptr<Suite> source, std::string_view name, std::string_view origin) {
+  return std::make_unique<KeptSuite>(std::move(source), name, origin);
 }
 
 }  // namespace qconform::cache

@@ -29,10 +29,12 @@ void note(std::string text);
 /// Writes a file of the folder; a fault becomes a note that names `what`: "a solved array of the sweep".
 void write(const std::filesystem::path& file, std::string_view bytes, std::string_view what);
 
-/// The cases of `source`, which cost more to make than to read: read from the folder where this very program kept them,
-/// else taken from the source, and kept once it comes to its end. They follow from the source's name and `origin`:
-/// seed, number, contracts, in any words. A program is told from others by the size and the time of its file; a file
-/// has a digest, and one that is damaged is made anew.
-[[nodiscard]] std::unique_ptr<Suite> kept(std::unique_ptr<Suite> source, std::string_view origin);
+/// The cases of `source`, which cost more to make than to read: read from the file cases-NAME.bin of the folder where
+/// this very program kept them, else taken from the source, and kept there once it comes to its end. They follow from
+/// the source's name and `origin`: seed, number, contracts, in any words. A program is told from others by the size and
+/// the time of its file; a file has a digest, and one that is damaged is made anew. Suites of one `name` take turns
+/// with the file.
+[[nodiscard]] std::unique_ptr<Suite> kept(std::unique_ptr<Suite> source, std::string_view name,
+                                          std::string_view origin);
 
 }  // namespace qconform::cache

@@ -1,6 +1,7 @@
 // Kept cases are those that are drawn, whatever happened to the file.
 #include "harness/suites/cache.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ class CaseCache : public ::testing::Test {
   void TearDown() override { use({}); }
 
   static std::unique_ptr<Suite> some(DrawnSuite::Draw draw, std::uint64_t seed, std::uint64_t count) {
-    return kept(std::make_unique<DrawnSuite>("some", draw, seed, count), std::to_string(seed) + std::to_string(count));
+    return kept(std::make_unique<DrawnSuite>("some", draw, seed, count), "some", fmt::format("{} {}", seed, count));
   }
   static std::vector<Case> all_of(Suite& suite) {
     std::vector<Case> cases;
@@ -94,19 +95,19 @@ TEST_F(CaseCache, OfADamagedFileAreDrawnAnewAndKeptAgain) {
 
 // A suite that says what its cases cover says it of those that are read, too.
 TEST_F(CaseCache, CoverWhatTheirSuiteDoes) {
-  const auto sizes = sweep::sizes_suite("some: sizes/1", {}, 1);
-  const auto cases = all_of(*sizes);
+  const auto cases = all_of(*sweep::sizes_suite("some sizes", {}, 1));
   sweep::SweepSuite units("some units", sweep::unit_plans, 1);
   const auto covering = all_of(units);
   for (const char* once : {"made", "read"}) {
-    EXPECT_EQ(all_of(*kept(sweep::sizes_suite("some: sizes/1", {}, 1), "1")), cases) << once;
-    const auto suite = kept(std::make_unique<sweep::SweepSuite>("some units", sweep::unit_plans, 1), "1");
+    EXPECT_EQ(all_of(*kept(sweep::sizes_suite("some sizes", {}, 1), "sizes", "1")), cases) << once;
+    const auto suite = kept(std::make_unique<sweep::SweepSuite>("some units", sweep::unit_plans, 1), "units", "1");
     EXPECT_EQ(all_of(*suite), covering) << once;
     EXPECT_EQ(suite->coverage(), units.coverage()) << once;
     const std::vector<bool> few(covering.size() / 2, true);
     EXPECT_EQ(suite->coverage_of(few), units.coverage_of(few)) << once;
   }
-  EXPECT_TRUE(std::filesystem::exists(file().replace_filename("cases-some--sizes-1.bin")));
+  for (const char* name : {"cases-sizes.bin", "cases-units.bin"})
+    EXPECT_TRUE(std::filesystem::exists(file().replace_filename(name))) << name;
 }
 
 TEST_F(CaseCache, AreNotKeptWhereASuiteEndsEarly) {

@@ -104,8 +104,9 @@ Result<Suites> open_conformance(std::uint64_t seed) {
 // The suites of the default run are kept: they cost more to make than to judge.
 Suites kept_if_usual(std::unique_ptr<Suite> suite, const SuiteOptions& options) {
   const bool is_usual = options.seed == SuiteOptions{}.seed;
+  const std::string name = suite->name();
   Suites suites;
-  suites.push_back(is_usual ? cache::kept(std::move(suite), std::to_string(options.seed)) : std::move(suite));
+  suites.push_back(is_usual ? cache::kept(std::move(suite), name, std::to_string(options.seed)) : std::move(suite));
   return suites;
 }
 
