@@ -121,6 +121,15 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Guard::full)),
     [](const auto& test) { return std::string(std::get<0>(test.param).name); });
 
+TEST(Worker, RunsACaseOnceForWhoAsksWhetherItIsTaken) {
+  auto backend = open_sandboxed("plugin:" + library("repacks"), Guard::full);
+  ASSERT_TRUE(backend) << backend.error().text();
+  Worker& worker = *(*backend)->worker();
+  const Case test_case = Rows::row(Rows::kHostile);
+  EXPECT_TRUE(std::holds_alternative<outcome::Produced>(worker.ask(test_case)));
+  EXPECT_TRUE(std::holds_alternative<outcome::DependsOnEarlierRuns>(worker.examine(test_case)));
+}
+
 // Chance is no memory: over many runs the rows that differ are never said to depend on earlier ones.
 TEST(GuardedRun, RareRandomnessIsNotReportedAsMemoryOfEarlierRuns) {
   std::uint64_t random = 0;
