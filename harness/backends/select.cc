@@ -214,6 +214,13 @@ std::optional<Result<std::vector<std::string>>> program_of_release(const Specifi
   return library->release_program(what);
 }
 
+// Ends the command of a program that serves the backend on the processor where it runs. `threads`: as in SandboxPolicy.
+void add_worker_words(std::vector<std::string>& command, Specification what, RoundingProfile arithmetic, int threads) {
+  what.cpu.clear();
+  command.insert(command.end(), {"worker", "--backend", text_of(what), "--profile",
+                                 std::string(profile_name(arithmetic)), "--threads", std::to_string(threads)});
+}
+
 Result<std::unique_ptr<Backend>> open_in_bochs(Specification what, RoundingProfile arithmetic,
                                                const SandboxPolicy& sandbox) {
   if (program_of_release(what)) {
@@ -229,11 +236,11 @@ Result<std::unique_ptr<Backend>> open_in_bochs(Specification what, RoundingProfi
   limits.memory = std::min(limits.memory, kBochsMemory);
   QCONFORM_ASSIGN(auto command, bochs_command(what.cpu, files_of(plain, arithmetic)));
   const bool is_full = limits.guard == SandboxLimits::Guard::full;
-  command.program.insert(command.program.end(),
-                         {"worker", "--backend", text_of(plain), "--profile", std::string(profile_name(arithmetic)),
-                          "--threads", std::to_string(sandbox.threads), "--line", std::string(kBochsLine), "--timeout",
-                          fmt::format("{}", limits.timeout), "--memory-limit", std::to_string(limits.memory >> 20),
-                          "--guard", is_full ? "full" : "sampled"});
+  add_worker_words(command.program, what, arithmetic, sandbox.threads);
+  command.program.insert(
+      command.program.end(),
+      {"--line", std::string(kBochsLine), "--timeout", fmt::format("{}", limits.timeout), "--memory-limit",
+       std::to_string(limits.memory >> 20), "--guard", is_full ? "full" : "sampled"});
   return open_guest_in_sandbox(std::move(command), text_of(what), limits);
 }
 
@@ -248,16 +255,9 @@ Result<std::vector<std::string>> program_for(const Specification& what, const st
   return emulated_command(what.cpu, **of_release);
 }
 
-void add_worker_words(std::vector<std::string>& command, Specification what, RoundingProfile arithmetic) {
-  what.cpu.clear();
-  command.insert(command.end(),
-                 {"worker", "--backend", text_of(what), "--profile", std::string(profile_name(arithmetic))});
-}
-
 Result<std::unique_ptr<Backend>> open_program(std::vector<std::string> command, const Specification& what,
                                               RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
-  add_worker_words(command, what, arithmetic);
-  command.insert(command.end(), {"--threads", std::to_string(sandbox.threads)});
+  add_worker_words(command, what, arithmetic, sandbox.threads);
   if (what.kind == SelectedKind::defect) {
     for (const std::string& file : diagnose::defect_files()) command.insert(command.end(), {"--defects", file});
   }
@@ -317,7 +317,7 @@ Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
 Result<std::vector<std::string>> program_of(std::string_view name, RoundingProfile arithmetic) {
   QCONFORM_ASSIGN(const auto what, parse_specification(name));
   auto program = what.cpu.empty() ? program_of_release(what) : std::nullopt;
-  if (program && *program) add_worker_words(**program, what, arithmetic);
+  if (program && *program) add_worker_words(**program, what, arithmetic, SandboxPolicy{}.threads);
   return program.value_or(std::vector<std::string>{});
 }
 

@@ -15,6 +15,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "harness/backends/sandbox/channel.h"
@@ -110,6 +111,7 @@ Result<std::unique_ptr<Participant>> Participant::start(const std::vector<std::s
   const std::size_t size = sizeof(RunSetting) + encoded_size(test_case);
   const auto memory = self->channel_.request.reserve(size);
   if (memory.size() != size) return fail("bench", "the layer is larger than what another program takes");
+  static_assert(std::is_trivially_copyable_v<RunSetting>);
   std::memcpy(memory.data(), &conditions.wanted, sizeof(RunSetting));
   encode(test_case, memory.subspan(sizeof(RunSetting)));
   channel.bells->request_bytes = size;

@@ -115,8 +115,8 @@ class Participant {
   /// it. Errors: no process, or no backend. A backend that does not get through the case is no error.
   [[nodiscard]] static Result<std::unique_ptr<Participant>> start(const OpenBackend& open, const Case& test_case,
                                                                   const RunConditions& conditions);
-  /// The same in a program that calls serve_participant(): `command` goes on with the option --bench and the channel's
-  /// files.
+  /// Forks; the child becomes a program that calls serve_participant() on the option --bench, which this adds to
+  /// `command` with the numbers of the channel's files. Errors: no process, or no backend, or a case that does not fit.
   [[nodiscard]] static Result<std::unique_ptr<Participant>> start(const std::vector<std::string>& command,
                                                                   const Case& test_case,
                                                                   const RunConditions& conditions);

@@ -82,15 +82,15 @@ constexpr std::uint64_t kFewestModelMebibytes = 64;
 constexpr std::uint64_t kMostModelMebibytes = std::uint64_t{1} << 24;
 
 struct Suites {
-  // Judged against the reference, in this order.
+  // `run` judges them against the reference in this order: a wrong backend is told soon.
   std::unique_ptr<Suite> first;  ///< the killers, which run before it is learnt what backends take; or null
-  // Made for what a backend takes, which declines most of the others. They are judged first.
-  std::vector<std::unique_ptr<Suite>> drawn;  ///< directed and random
-  std::vector<std::unique_ptr<Suite>> own;    ///< systematic
-  std::vector<std::unique_ptr<Suite>> named;
+  std::vector<std::unique_ptr<Suite>> drawn;  ///< directed and random, made for what a backend takes
+  std::vector<std::unique_ptr<Suite>> own;    ///< systematic, made for that too
+  std::vector<std::unique_ptr<Suite>> named;  ///< a backend that takes little declines most of these
   /// Judged by relations between a backend's own answers.
   std::vector<std::unique_ptr<Suite>> related;
 
+  /// All against the reference, in the order in which their failures are explained best: plain cases first.
   [[nodiscard]] std::vector<std::unique_ptr<Suite>> take_judged() {
     std::vector<std::unique_ptr<Suite>> all;
     if (first != nullptr) all.push_back(std::move(first));
