@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -201,11 +202,12 @@ constexpr std::size_t kGrowth = std::size_t{1} << 20;
 SharedBlock::SharedBlock() : SharedBlock(memfd_create("qconform", MFD_CLOEXEC)) {}
 
 SharedBlock::SharedBlock(int file) : file_(file) {
-  if (file_ < 0) throw std::bad_alloc();
+  if (file_ < 0) throw MachineFailure("cannot make memory to share with a process", errno);
   void* memory = mmap(nullptr, kLargest, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
   if (memory == MAP_FAILED) {
+    const int error = errno;
     (void)close(file_);
-    throw std::bad_alloc();
+    throw MachineFailure("cannot share memory with a process", error);
   }
   memory_ = static_cast<std::byte*>(memory);
 }
@@ -256,7 +258,7 @@ namespace {
 
 void* memory_of_bells(SharedBlock& block) {
   const auto memory = block.reserve(sizeof(Doorbells));
-  if (memory.empty()) throw std::bad_alloc();
+  if (memory.empty()) throw MachineFailure("cannot use memory shared with a process", errno);
   return memory.data();
 }
 

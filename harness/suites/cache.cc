@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 struct Cache {
   std::mutex mutex;
   fs::path folder;
+  bool takes_files = true;  // until a file could not be written there
   std::vector<std::string> notes;
 };
 
@@ -40,6 +41,7 @@ Cache& cache() {
 void use(fs::path folder) {
   const std::lock_guard lock(cache().mutex);
   cache().folder = std::move(folder);
+  cache().takes_files = true;
 }
 
 fs::path folder() {
@@ -73,7 +75,10 @@ void write(const fs::path& file, std::string_view bytes, std::string_view what) 
   fs::create_directories(file.parent_path(), error);
   const auto written = error ? fail(file.parent_path().string(), error.message()) : write_file(file, bytes);
   if (written) return;
-  note(fmt::format("{} cannot be kept: {}; --no-cache does without", what, written.error().text()));
+  const std::lock_guard lock(cache().mutex);
+  if (!std::exchange(cache().takes_files, false)) return;
+  cache().notes.push_back(fmt::format("{} cannot be kept: {}; further files are not told; --no-cache does without",
+                                      what, written.error().text()));
 }
 
 namespace {

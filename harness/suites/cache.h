@@ -26,7 +26,7 @@ void use(std::filesystem::path folder);
 [[nodiscard]] std::vector<std::string> notes();
 void note(std::string text);
 
-/// Writes a file of the folder; a fault becomes a note that names `what`: "a solved array of the sweep".
+/// Writes a file of the folder; the first fault becomes a note that names `what`: "a solved array of the sweep".
 void write(const std::filesystem::path& file, std::string_view bytes, std::string_view what);
 
 /// The cases of `source`, which cost more to make than to read: read from the file cases-NAME.bin of the folder where

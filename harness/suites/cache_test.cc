@@ -128,6 +128,17 @@ TEST_F(CaseCache, CoverWhatTheirSuiteDoes) {
     EXPECT_TRUE(std::filesystem::exists(file().replace_filename(name))) << name;
 }
 
+TEST_F(CaseCache, AreToldOnceWhereTheFolderTakesNoFile) {
+  use("/proc/nothing");
+  const std::size_t before = notes().size();
+  for (const std::uint64_t seed : {1U, 2U}) EXPECT_EQ(all_of(fuzz_case, seed, 20), drawn(fuzz_case, seed, 20));
+  ASSERT_EQ(notes().size(), before + 1);
+  EXPECT_THAT(notes().back(), HasSubstr("the cases of the suite some cannot be kept"));
+  use("/proc/other");
+  (void)all_of(fuzz_case, 1, 20);
+  EXPECT_EQ(notes().size(), before + 2) << "another folder";
+}
+
 TEST_F(CaseCache, AreNotKeptWhereASuiteEndsEarly) {
   {
     const auto suite = some(fuzz_case, 3, 20);
