@@ -327,10 +327,21 @@ class SelfChecked final : public Backend, public Worker {
     if (auto reason = reason_against(test_case)) return outcome::Unsupported{std::move(*reason)};
     return inner_->worker()->examine(test_case);
   }
-  [[nodiscard]] Outcome run_first(const Case& test_case) override {
+  [[nodiscard]] Outcome ask(const Case& test_case) override {
     if (auto reason = reason_against(test_case)) return outcome::Unsupported{std::move(*reason)};
-    return inner_->worker()->run_first(test_case);
+    return inner_->worker()->ask(test_case);
   }
+  [[nodiscard]] std::optional<Outcome> run_apart(std::span<const Case* const> cases, RunMode mode) override {
+    if (auto reason = reason_against(*cases.back())) return outcome::Unsupported{std::move(*reason)};
+    return inner_->worker()->run_apart(cases, mode);
+  }
+  [[nodiscard]] bool starts_fast() const override { return inner_->worker()->starts_fast(); }
+  [[nodiscard]] std::int64_t memory_held() override { return inner_->worker()->memory_held(); }
+  [[nodiscard]] std::vector<Case> run_before(const Case& test_case) override {
+    return inner_->worker()->run_before(test_case);
+  }
+  void note_that_it_remembers() override { inner_->worker()->note_that_it_remembers(); }
+  void begin_anew() override { inner_->worker()->begin_anew(); }
 
  private:
   [[nodiscard]] bool withheld(const std::string& subject) const {

@@ -14,7 +14,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44,17 +46,21 @@ void for_numbers_in(const std::string& path, Each each) {
   (void)closedir(folder);
 }
 
-// The parent as /proc/PID/stat has it: "PID (NAME) STATE PARENT ...", where the name may hold anything.
-pid_t parent_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+// What /proc says of a process or a thread, from its state on, as words: the name before it may hold anything. Empty
+// where it is gone.
+std::vector<std::string> status_words(const std::string& folder) {
+  std::ifstream file(folder + "/stat");
   std::string text;
   std::getline(file, text, '\0');
   const std::size_t name_end = text.rfind(')');
-  constexpr std::size_t kToParent = 4;  // ") S "
-  if (name_end == std::string::npos || name_end + kToParent >= text.size()) return 0;
-  pid_t parent = 0;
-  (void)std::from_chars(text.data() + name_end + kToParent, text.data() + text.size(), parent);
-  return parent;
+  if (name_end == std::string::npos) return {};
+  std::istringstream rest(text.substr(name_end + 1));
+  return {std::istream_iterator<std::string>(rest), {}};
+}
+
+pid_t parent_of(pid_t process) {
+  const std::vector<std::string> words = status_words("/proc/" + std::to_string(process));
+  return words.size() < 2 ? 0 : number_of(words[1]).value_or(0);
 }
 
 // A list for each thread that makes them is at hand in most systems; in others all processes are asked for their
@@ -95,6 +101,23 @@ std::int64_t resident_of(pid_t process) {
   std::int64_t resident = 0;
   std::int64_t shared = 0;
   return file >> size >> resident >> shared ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+std::optional<ProcessActivity> activity_of(pid_t process) {
+  constexpr std::size_t kUserTicks = 11;  // counted from the state on
+  const std::string folder = "/proc/" + std::to_string(process);
+  const std::vector<std::string> words = status_words(folder);
+  if (words.size() <= kUserTicks + 1) return std::nullopt;
+  ProcessActivity activity;
+  activity.cpu_seconds =
+      (std::strtod(words[kUserTicks].c_str(), nullptr) + std::strtod(words[kUserTicks + 1].c_str(), nullptr)) /
+      static_cast<double>(sysconf(_SC_CLK_TCK));
+  activity.sleeps = true;
+  for_numbers_in(folder + "/task", [&](pid_t thread) {
+    const std::vector<std::string> of_thread = status_words(folder + "/task/" + std::to_string(thread));
+    if (!of_thread.empty() && of_thread.front() != "S") activity.sleeps = false;
+  });
+  return activity;
 }
 
 std::vector<pid_t> descendants_of(pid_t process) {

@@ -126,6 +126,14 @@ inline void wake_all(const std::atomic<std::uint32_t>& word) {
 /// Bytes that `process` holds in memory by itself: neither files nor memory that it shares. 0 where it is gone.
 [[nodiscard]] std::int64_t resident_of(pid_t process);
 
+/// What a process has been doing.
+struct ProcessActivity {
+  double cpu_seconds = 0;  ///< of all its threads, those included that have ended
+  bool sleeps = false;     ///< every thread waits for something other than a processor or a disk, and none is stopped
+};
+/// Nothing where it is gone.
+[[nodiscard]] std::optional<ProcessActivity> activity_of(pid_t process);
+
 /// Bytes of anonymous memory of all processes below `process`. Each page counts in proportion to how many processes
 /// share it: a fork takes no memory until it writes.
 [[nodiscard]] std::int64_t resident_below(pid_t process);

@@ -1,6 +1,7 @@
 #include "harness/base/process.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -112,6 +113,25 @@ TEST(MessagePipe, RefusesWhatIsNoMessage) {
     MessageReader reader(pipe.read.get());
     EXPECT_EQ(reader.next().error().text(), "wrote what is no message");
   }
+}
+
+TEST(ActivityOf, TellsAProcessThatSleepsFromOneThatComputes) {
+  const auto until = [](pid_t process, auto holds) {
+    for (;;) {
+      const auto activity = activity_of(process);
+      if (!activity || holds(*activity)) return activity.has_value();
+      (void)usleep(1000);
+    }
+  };
+  ForkedProcess sleeping(ForkedProcess::Group::own, [] { (void)pause(); });
+  EXPECT_TRUE(until(sleeping.id(), [](const ProcessActivity& activity) { return activity.sleeps; }));
+  ForkedProcess computing(ForkedProcess::Group::own, [] {
+    for (volatile int i = 0;; i = i + 1) {
+    }
+  });
+  EXPECT_TRUE(until(computing.id(), [](const auto& activity) { return !activity.sleeps && activity.cpu_seconds > 0; }));
+  (void)kill(sleeping.id(), SIGSTOP);
+  EXPECT_TRUE(until(sleeping.id(), [](const auto& activity) { return !activity.sleeps; })) << "stopped is not asleep";
 }
 
 }  // namespace

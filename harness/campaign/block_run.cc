@@ -148,6 +148,9 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t
   sources.push_back(std::move(source));
   BlockDiagnosis diagnosis(number);
   SuiteRunOptions campaign{.policy = options.judge.policy, .stop = options.stop, .waivers = options.judge.waivers};
+  // A broken kernel fails many cases of a block: whether the examples of findings fail alone is asked when the report
+  // is built.
+  campaign.replays = {.first = 1, .seconds = 0.05, .searches = 0};
   if (options.judge.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Rows rows;

@@ -14,6 +14,7 @@
 #include "harness/base/stopwatch.h"
 #include "harness/campaign/block_run.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
@@ -315,6 +316,7 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
   report.findings = builder.findings();
   count_undetermined(report);
   report.results = builder.results();
+  replay_findings(report, backends, options.judge.policy);
   if (!options.shrink) return;
   shrink::shrink_findings(report, backends, options.judge.policy,
                           {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}},

@@ -22,6 +22,7 @@
 #include "harness/diagnose/audit/audit.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/case_files.h"
+#include "harness/engine/cold_replay.h"
 #include "harness/engine/contracts.h"
 #include "harness/engine/cover.h"
 #include "harness/engine/findings.h"
@@ -468,6 +469,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   for (const std::string& text : cache::notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, gathered.draft));
+  if (report.stopped.empty()) replay_findings(report, backends, policy);
   if (options.shrink && report.stopped.empty()) {
     shrink_with(options, backends, policy, waivers ? &*waivers : nullptr, gathered.diagnosis, report);
     if (Interruption::happened()) print_note("interrupted: some findings are told without their cause, or not shrunk");

@@ -34,6 +34,7 @@ void print_case(const Case& test_case, const Expected& expected) {
   say("{}   {} at opset {}\n", shown(test_case.id), shown(test_case.op_types()), test_case.node().opset_version);
   if (!test_case.note.empty()) say("  note      {}\n", shown(test_case.note));
   say("  inputs    {}\n", shown(values_text(test_case)));
+  for (const Case& before : test_case.before) say("  before    {}\n", shown(values_text(before)));
   const auto* remark = expected.classification.deciding_remark();
   say("  contract  {}{}\n", name_of(expected.classification.expectation()),
       remark == nullptr ? "" : ": " + shown(remark->text()));

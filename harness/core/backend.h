@@ -139,6 +139,13 @@ struct BackendInfo {
   bool operator==(const BackendInfo&) const = default;
 };
 
+/// How a worker runs a case.
+enum class RunMode : std::uint8_t {
+  once,
+  closely,     ///< from all sides (harness/backends/sandbox/guarded_run.h)
+  repeatedly,  ///< often, to see whether memory grows: the outcome is GrewMemory where it does
+};
+
 /// A backend that lives in a worker process, seen from outside.
 class Worker {
  public:
@@ -162,9 +169,22 @@ class Worker {
   /// Runs a case alone, as often as its answer needs and no more: for who asks whether it is taken. Others may be under
   /// way.
   [[nodiscard]] virtual Outcome ask(const Case& test_case) { return examine(test_case); }
-  /// Runs a case in a process that runs no other. Others may be under way. Workers whose outcomes have no OnOtherInput
-  /// are not asked, and need no new process.
-  [[nodiscard]] virtual Outcome run_first(const Case& test_case) { return examine(test_case); }
+  /// Runs cases in a process that runs no others, in their order: all but the last once, the last as `mode` says.
+  /// Returns the outcome of the last; nothing where one before it ended the process, or no process can be had. Others
+  /// may be under way elsewhere.
+  [[nodiscard]] virtual std::optional<Outcome> run_apart(std::span<const Case* const> /*cases*/, RunMode /*mode*/) {
+    return std::nullopt;
+  }
+  /// Whether a process of its own costs milliseconds; an emulated machine costs seconds.
+  [[nodiscard]] virtual bool starts_fast() const { return true; }
+  /// Bytes that its process holds beyond what it held when it was opened.
+  [[nodiscard]] virtual std::int64_t memory_held() { return 0; }
+  /// The cases that its process had run when it first ran this one, the oldest first, as far as they are kept.
+  [[nodiscard]] virtual std::vector<Case> run_before(const Case& /*test_case*/) { return {}; }
+  /// Notes that answers depend on earlier nodes: from now on examine() runs each case in a process of its own.
+  virtual void note_that_it_remembers() {}
+  /// Makes the next case the first of its process, where none is under way.
+  virtual void begin_anew() {}
 };
 
 /// The result of prepare: ready to run, a clean refusal, or an answer that the interface does not define.

@@ -118,6 +118,7 @@ std::uint64_t digest_of(const Case& test_case) {
     digest.add(std::uint64_t{input.has_value()});
     if (input) add_tensor(digest, *input);
   }
+  for (const Case& one : test_case.before) digest.add(digest_of(one));
   if (test_case.leaves_names_out()) return digest.value();
   for (const Node& node : test_case.nodes) {
     add_names(digest, node.inputs);

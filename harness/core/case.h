@@ -103,6 +103,9 @@ struct Case {
   std::vector<Tensor> recorded_outputs = {};  ///< the answers that the source states: none, or one for each output
   std::optional<DefectAnswer> defect = {};    ///< the answer that a defect gave once: a right answer proves that a
                                               ///< backend lacks the defect
+  /// Cases that run first in the same process, once each, in this order, where a backend answers otherwise after them;
+  /// they have none before them. The case itself is judged, alone and after them.
+  std::vector<Case> before = {};
 
   Expectation expectation = Expectation::unstated;
   std::vector<std::string> rules;  ///< ids of the rules that the case is about
@@ -138,7 +141,8 @@ struct Case {
 /// Removes what is known of the case's answers: a case that is made from another has others.
 void forget_answers(Case& test_case);
 
-/// The computation alone, with the case's id: nodes, tensors and their names, and nothing that is expected or said.
+/// The computation alone, with the case's id: nodes, tensors and their names, and nothing that is expected, said or
+/// run before it.
 [[nodiscard]] Case computation_of(const Case& test_case);
 
 [[nodiscard]] std::string_view name_of(Expectation expectation);
@@ -148,7 +152,7 @@ void forget_answers(Case& test_case);
 [[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
 
 /// A 64-bit fingerprint of what the case computes: nodes, their versions and attributes, inputs. The same
-/// on every machine and compiler; ids, notes and expectations do not enter.
+/// on every machine and compiler; ids, notes and expectations do not enter. Cases before it do.
 [[nodiscard]] std::uint64_t digest_of(const Case& test_case);
 
 // A case of several nodes as a report shows it.

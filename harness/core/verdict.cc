@@ -65,7 +65,9 @@ constexpr std::array<std::string_view, kVerdictKinds> kVerdictNames{"pass",
                                                                     "refused-here",
                                                                     "broken-interface",
                                                                     "not-judged",
-                                                                    "threw"};
+                                                                    "threw",
+                                                                    "depends-on-earlier-node",
+                                                                    "grows-memory"};
 
 }  // namespace
 

@@ -47,6 +47,11 @@ struct Crashed {
 struct Exited {
   int status = 0;
 };
+/// What the backend allocates and never gives back grows with each node that it prepares, or with each run.
+struct GrewMemory {
+  std::int64_t per_prepare = 0;  ///< bytes
+  std::int64_t per_run = 0;      ///< bytes
+};
 /// The backend asked for more memory than it may have.
 struct OutOfMemory {
   std::int64_t limit = 0;  ///< bytes
@@ -103,7 +108,7 @@ struct ChangedFloatMode {
 
 using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
                          ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode,
-                         ThreadDependent, DependsOnEarlierRuns, BrokenInterface, Threw>;
+                         ThreadDependent, DependsOnEarlierRuns, BrokenInterface, Threw, GrewMemory>;
 
 }  // namespace outcome
 
@@ -115,6 +120,12 @@ struct OnOtherInput {
   std::vector<Tensor> outputs;
   /// Whether a process that has run no other case gives these outputs too; nothing where none was asked.
   std::optional<bool> is_own = std::nullopt;
+};
+
+/// The answer to a case in a process that had run others before it, beside that of a process that had not.
+struct AfterOthers {
+  std::vector<Tensor> outputs = {};  ///< none where it computed nothing
+  std::string end = {};              ///< how it ended where it computed nothing: "crashed: SIGSEGV reading address 0x0"
 };
 
 /// The answer of another setting, form or release of the same library to a case that the backend refused.
@@ -136,6 +147,7 @@ struct Outcome : outcome::Any {
   bool of_neighbour = false;
   std::optional<OnOtherInput> on_other_input;
   std::optional<AnswerElsewhere> elsewhere;  ///< set where this outcome is a refusal
+  std::optional<AfterOthers> after_others;   ///< set where this outcome is that of a process of its own
   /// How an earlier run of the case ended, which was not the backend's doing as far as could be seen: "ended by
   /// SIGKILL". The outcome is that of a second run. Empty where there was no such run.
   std::string lost;
@@ -181,9 +193,11 @@ enum class VerdictKind : std::uint8_t {
   broken_interface,  ///< answered what its interface does not define: another status, another count of outputs
   not_judged,        ///< computed a case that qconform cannot judge: an operator that it does not know, a size limit
   threw,             ///< an exception left it
+  depends_on_earlier_node,  ///< right in a process of its own, and not after other nodes
+  grows_memory,             ///< allocates and never gives back, with each node or each run
 };
 
-inline constexpr int kVerdictKinds = 25;
+inline constexpr int kVerdictKinds = 27;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);
@@ -262,7 +276,7 @@ struct Verdict {
   QC_FIELD(std::string, rule, {}, "rule");
   QC_FIELD(std::string, log, {}, "log");  ///< text that the backend printed meanwhile, where that is known
   /// Tells failures of one kind apart: of a crash the signal and the function, of a refusal its message without what
-  /// changes from case to case.
+  /// changes from case to case, of an answer that depends on an earlier node in what that node differs.
   QC_FIELD(std::string, place, {}, "place", .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< elements judged
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong");

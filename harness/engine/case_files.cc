@@ -67,9 +67,16 @@ CaseForm case_form_of(const std::filesystem::path& path) {
   return path.extension() == ".onnx" ? CaseForm::onnx : CaseForm::onnx_test;
 }
 
+std::filesystem::path path_before(const std::filesystem::path& path, std::size_t number) {
+  const std::string name = fmt::format("{}.before-{}{}", path.stem().string(), number + 1, path.extension().string());
+  return path.parent_path() / name;
+}
+
 Result<void> write_case(const Case& test_case, CaseForm form, const std::filesystem::path& path, AnswerGiven answer,
                         const Policy& policy) {
   if (form == CaseForm::json) return save_cases(path, {&test_case, 1});
+  for (std::size_t i = 0; i < test_case.before.size(); ++i)
+    QCONFORM_TRY(write_case(test_case.before[i], form, path_before(path, i), answer, policy));
   const Expected expected = expect(test_case, policy);
   const OutputTypes types = types_of(expected);
   if (form == CaseForm::onnx) return write_case_model(test_case, path, types);
@@ -81,8 +88,12 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string replay_note(const Finding& finding) {
-  return fmt::format("{} on {}: {}\n{}\n{}\n", name_of(finding.kind), finding.backend, finding.verdict.detail,
-                     summary_of(finding.example), finding.replay);
+  std::string first;
+  for (std::size_t i = 0; i < finding.example.before.size(); ++i) {
+    first += fmt::format("run before it in the same process: {}\n", path_before(finding.test_folder, i).string());
+  }
+  return fmt::format("{} on {}: {}\n{}\n{}{}\n", name_of(finding.kind), finding.backend, finding.verdict.detail,
+                     summary_of(finding.example), first, finding.replay);
 }
 
 // Returns the name that opens the finding's backend again.

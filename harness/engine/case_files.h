@@ -33,8 +33,12 @@ enum class AnswerGiven : std::uint8_t {
 };
 
 /// Writes or overwrites `path`. Models state the type and shape of the output, where there is one.
+/// A model or folder has no place for the nodes before a case: each is written beside it, at path_before().
 [[nodiscard]] Result<void> write_case(const Case& test_case, CaseForm form, const std::filesystem::path& path,
                                       AnswerGiven answer = AnswerGiven::always, const Policy& policy = {});
+
+/// "F1.before-1.onnx" beside "F1.onnx": the model or folder of the node `number`, from 0 on, before a case.
+[[nodiscard]] std::filesystem::path path_before(const std::filesystem::path& path, std::size_t number);
 
 /// The command line that replays a case file on a backend under the policy.
 [[nodiscard]] std::string replay_line(const std::filesystem::path& case_file, const std::string& backend,

@@ -4,12 +4,14 @@
 #include <cstring>
 
 #include "harness/base/error.h"
+#include "harness/engine/cold_replay.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 
 namespace qconform {
 
 Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output, const Classification* classification) {
+  if (!test_case.before.empty()) return execute_after_others(backend, test_case);
   if (Worker* worker = backend.worker()) return worker->examine(test_case);
   try {
     Preparation preparation =
@@ -41,12 +43,18 @@ void ask_siblings(Backend& backend, const Case& test_case, GuardedOutput& output
 void ask_new_process(Worker& worker, const Case& test_case, Outcome& outcome) {
   const std::optional<Case> other = doubtful_other_input(test_case, outcome);
   if (!other) return;
-  const Outcome alone = worker.run_first(*other);
-  const auto* produced = std::get_if<outcome::Produced>(&alone);
+  const Case* const only[] = {&*other};
+  const auto alone = worker.run_apart(only, RunMode::once);
+  if (!alone) return;
+  const auto* produced = std::get_if<outcome::Produced>(&*alone);
   outcome.on_other_input->is_own = produced != nullptr && produced->outputs == outcome.on_other_input->outputs;
 }
 
 Outcome execute_for_judge(Backend& backend, const Case& test_case, GuardedOutput& output) {
+  if (Worker* worker = backend.worker(); worker != nullptr && test_case.defect) {
+    const bool grew = test_case.defect->verdict == VerdictKind::grows_memory;
+    if (auto growth = grew ? grown_memory(*worker, test_case) : std::nullopt) return std::move(*growth);
+  }
   Outcome outcome = execute(backend, test_case, output);
   ask_siblings(backend, test_case, output, outcome);
   if (Worker* worker = backend.worker()) ask_new_process(*worker, test_case, outcome);

@@ -32,9 +32,10 @@ class FailureRecorder {
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
   /// Adds a failure to the findings, or tells the diagnoser of a case that passed; both may have to wait. Returns the
-  /// finding's id, or of one that waits the id by which settle() knows it.
+  /// finding's id, or of one that waits the id by which settle() knows it. `is_determined`: false of a failure of which
+  /// is not known whether it is this case's own; no finding counts it.
   std::string record(std::size_t backend, const Case& test_case, const Expected& expected, Outcome outcome,
-                     const Verdict& verdict) {
+                     const Verdict& verdict, bool is_determined = true) {
     if (!is_failure(verdict.kind)) {
       pass(backend, test_case, expected, verdict);
       return {};
@@ -47,6 +48,7 @@ class FailureRecorder {
     } else {
       ++report_.backends[backend].operators[test_case.subject()].waived[static_cast<std::size_t>(verdict.kind)];
     }
+    if (!is_determined && waiver == nullptr) return {};
     if (!can_wait()) return add(backend, expected, outcome, verdict, waiver);
     passing_.try_emplace({backend, test_case.subject()}, 0);
     return wait({backend, test_case, std::move(outcome), verdict, waiver, {}, {}});

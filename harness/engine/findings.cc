@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "harness/base/text.h"
 #include "harness/engine/execute.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/text.h"
@@ -19,8 +21,12 @@ bool has_tag(const Case& test_case, std::string_view tag) {
   return std::find(test_case.tags.begin(), test_case.tags.end(), tag) != test_case.tags.end();
 }
 
-// Whether `other` is the better example: as its suite made it, so that its note is true of it, or smaller.
+// Whether `other` is the better example: with the nodes before it after which it fails, where it does not fail alone;
+// as its suite made it, so that its note is true of it; or smaller.
 bool is_better_example(const Case& other, const Case& example) {
+  if (other.before.size() != example.before.size()) {
+    return example.before.empty() || (!other.before.empty() && other.before.size() < example.before.size());
+  }
   const bool is_derived = has_tag(other, kAnotherXTag);
   if (is_derived != has_tag(example, kAnotherXTag)) return !is_derived;
   return input_bytes(other) < input_bytes(example);
@@ -73,16 +79,55 @@ void unite(Finding& finding, Finding later) {
   finding.example = std::move(later.example);
   finding.related = std::move(later.related);
   finding.shrinking = std::move(later.shrinking);
+  finding.replayed = std::move(later.replayed);
+  if (finding.kind == VerdictKind::depends_on_earlier_node) finding.signature = std::move(later.signature);
 }
 
 bool has_defects(const Finding& finding) {
   return finding.diagnosis && !finding.diagnosis->defects.empty();
 }
 
+std::set<std::string_view> parts_of(std::string_view place) {
+  std::set<std::string_view> parts;
+  for (const std::string_view one : split(place, ", ")) {
+    for (const std::string_view part : split(one, " and ")) {
+      if (!part.empty()) parts.insert(part);
+    }
+  }
+  return parts;
+}
+
+// Whether what tells nodes apart may be the same thing that a backend overlooks: what differs in more than that thing,
+// or in what is not known, belongs to what differs in it alone.
+bool have_one_key(const std::string& a, const std::string& b) {
+  const auto one = parts_of(a);
+  const auto other = parts_of(b);
+  return std::includes(one.begin(), one.end(), other.begin(), other.end()) ||
+         std::includes(other.begin(), other.end(), one.begin(), one.end());
+}
+
+std::vector<std::size_t> omitted_inputs(const Case& test_case) {
+  std::vector<std::size_t> omitted;
+  const Operator* known = operator_of(test_case);
+  for (std::size_t i = 0; known != nullptr && i < known->inputs.size(); ++i) {
+    if (test_case.input(i) == nullptr) omitted.push_back(i);
+  }
+  return omitted;
+}
+
+// Whether both follow a null pointer, in whatever function, where the same inputs are left out.
+bool follow_one_null_pointer(const Finding& a, const Finding& b) {
+  const auto follows = [](const Finding& finding) {
+    return finding.verdict.place.find("at a null pointer") != std::string::npos;
+  };
+  return follows(a) && follows(b) && omitted_inputs(a.example) == omitted_inputs(b.example);
+}
+
 bool are_one(const Finding& a, const Finding& b) {
   const bool may_be = a.backend == b.backend && a.op_type == b.op_type && a.kind == b.kind && !a.waiver && !b.waiver;
   if (!may_be || has_tag(a.example, "model") || has_tag(b.example, "model")) return false;
-  if (a.signature == b.signature) return true;
+  if (a.signature == b.signature || follow_one_null_pointer(a, b)) return true;
+  if (a.kind == VerdictKind::depends_on_earlier_node) return have_one_key(a.verdict.place, b.verdict.place);
   return !has_defects(a) && !has_defects(b) && digest_of(a.example) == digest_of(b.example);
 }
 

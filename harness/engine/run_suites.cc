@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/stopwatch.h"
+#include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/failure_recorder.h"
 #include "harness/engine/findings.h"
@@ -18,6 +19,8 @@ namespace {
 
 // Cases wait for their workers; their inputs take no more than this, beside one case's.
 constexpr std::size_t kPendingBytes = std::size_t{64} << 20;
+// Bytes that a worker's process comes to hold, from which on it is asked whether that grows without end.
+constexpr std::int64_t kMuchMemory = std::int64_t{32} << 20;
 
 // The types of data and weights, and of the output: "uint8 int8 uint8".
 std::string type_mix(const Case& test_case, const Expected& expected) {
@@ -97,6 +100,7 @@ class CasesInFlight {
     if (!is_asked(number, cases_.front())) return std::nullopt;
     Outcome outcome = worker == nullptr ? execute(*backends_[number], oldest(), output_, &classified(cases_.front()))
                                         : worker->finish();
+    if (!oldest().before.empty()) outcome = execute_after_others(*backends_[number], oldest());
     ask_siblings(*backends_[number], oldest(), output_, outcome);
     return outcome;
   }
@@ -239,8 +243,11 @@ class SuiteRunner {
         report_(report),
         in_flight_(backends, report),
         hangs_(backends.size()),
+        growths_(backends.size()),
+        computed_(backends.size()),
         corner_cases_(backends.size()),
-        failures_(backends, options, report) {
+        failures_(backends, options, report),
+        replays_(backends.size(), ColdReplays(options.replays)) {
     if (options.results) table_.emplace(*options.results);
     for (const auto& backend : backends_) report_.backends.push_back({.info = backend->info()});
   }
@@ -274,6 +281,7 @@ class SuiteRunner {
 
   void finish() {
     options_.say_why_stopped(failures_.failures(), report_);
+    if (report_.stopped.empty()) look_for_growth();
     corner_cases_.report_counts(report_);
     if (options_.diagnoser != nullptr) {
       stopwatch_.lap(report_.times.judge);
@@ -356,21 +364,27 @@ class SuiteRunner {
     note_timeouts(number, outcome);
     Worker* worker = backends_[number]->worker();
     Verdict verdict = judge(expected, outcome);
-    if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
+    std::unique_ptr<FailedCase> failed;
+    bool is_determined = true;
+    if (worker != nullptr && is_failure(verdict.kind)) {
       stopwatch_.lap(report_.times.judge);
-      outcome = examined(*worker, test_case, std::get<outcome::Produced>(outcome));
+      failed = replayed(number, *worker, test_case, outcome, is_determined);
       result.note_lost(test_case.id, outcome.lost);
       result.seconds += note_backend_time();
-      verdict = judge(expected, outcome);
+      verdict = judge(failed ? failed->expected : expected, outcome);
     }
     count_verdict(test_case, verdict, result);
+    if (worker != nullptr && verdict.kind == VerdictKind::pass)
+      computed_[number].try_emplace(test_case.subject(), test_case);
     if (is_model_) why_not_judged_[number].push_back(why_not_judged(verdict.kind, verdict.detail));
     if (verdict.kind == VerdictKind::wrong) {
       Counts& pinned_by = result.operators[test_case.subject()].pinned_by;
       for (const Profile profile : profiles_that_pin(expected, outcome)) ++pinned_by[std::string(name_of(profile))];
     }
     stopwatch_.lap(report_.times.judge);
-    std::string finding = failures_.record(number, test_case, expected, std::move(outcome), verdict);
+    std::string finding =
+        failures_.record(number, failed ? failed->test_case : test_case, failed ? failed->expected : expected,
+                         std::move(outcome), verdict, is_determined);
     stopwatch_.lap(report_.times.diagnose);
     const bool has_tier = verdict.tiers.elements() > 0;
     return {.verdict = verdict.kind,
@@ -378,6 +392,69 @@ class SuiteRunner {
             .wrong_elements = verdict.wrong_elements,
             .finding = std::move(finding),
             .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
+  }
+
+  // A case with the nodes before it after which it fails.
+  struct FailedCase {
+    Case test_case;
+    Expected expected;
+  };
+
+  // Runs a failing case once more, alone in a new process or more closely in this one, and sets its outcome there.
+  // Returns the case with the nodes after which it fails, where it does not fail alone.
+  std::unique_ptr<FailedCase> replayed(std::size_t number, Worker& worker, const Case& test_case, Outcome& outcome,
+                                       bool& is_determined) {
+    const bool ran_out = std::holds_alternative<outcome::OutOfMemory>(outcome);
+    auto replay = replays_[number].replay(worker, test_case, outcome, options_.policy);
+    is_determined = replay.has_value() || !replays_[number].remembers();
+    // What fails for want of memory, and not alone, is a failure of the nodes that keep it.
+    const bool may_lack_memory = !replay || !replay->fails_alone;
+    if (may_lack_memory && (ran_out || worker.memory_held() >= kMuchMemory) && grows(number, worker)) {
+      is_determined = false;
+      return nullptr;
+    }
+    if (!replay) {
+      const auto* produced = std::get_if<outcome::Produced>(&outcome);
+      if (produced != nullptr && !replays_[number].remembers()) outcome = examined(worker, test_case, *produced);
+      return nullptr;
+    }
+    outcome = std::move(replay->outcome);
+    if (replay->test_case.before.empty()) {
+      ask_new_process(worker, test_case, outcome);
+      return nullptr;
+    }
+    auto failed = std::make_unique<FailedCase>();
+    failed->test_case = std::move(replay->test_case);
+    failed->expected = expect(failed->test_case, options_.policy);
+    assess(failed->test_case, failed->expected);
+    return failed;
+  }
+
+  // A backend whose process came to hold much more memory than at first may keep what belongs to nodes that are gone.
+  void look_for_growth() {
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      Worker* worker = backends_[i]->worker();
+      if (worker != nullptr && worker->memory_held() >= kMuchMemory) (void)grows(i, *worker);
+    }
+  }
+
+  // Whether memory grows with cases that the backend computed right: the first of an operator shows it, and counts as
+  // failed then. Looks once.
+  bool grows(std::size_t number, Worker& worker) {
+    Growth& growth = growths_[number];
+    if (std::exchange(growth.is_known, true)) return growth.is_found;
+    for (const auto& [subject, test_case] : computed_[number]) {
+      auto outcome = grown_memory(worker, test_case);
+      if (!outcome) continue;
+      growth.is_found = true;
+      const Expected expected = expect(test_case, options_.policy);
+      const Verdict verdict = judge(expected, *outcome);
+      auto& verdicts = report_.backends[number].operators[subject].verdicts;
+      --verdicts[static_cast<std::size_t>(VerdictKind::pass)];
+      ++verdicts[static_cast<std::size_t>(verdict.kind)];
+      (void)failures_.record(number, test_case, expected, std::move(*outcome), verdict);
+    }
+    return growth.is_found;
   }
 
   // Runs a failing case more closely: it may be unwritten memory, answer differently each time, or remember inputs.
@@ -411,6 +488,12 @@ class SuiteRunner {
   SuiteResult suite_;
   CasesInFlight in_flight_;
   HangWatch hangs_;
+  struct Growth {
+    bool is_known = false;
+    bool is_found = false;
+  };
+  std::vector<Growth> growths_;                           ///< by backend
+  std::vector<std::map<std::string, Case>> computed_;     ///< by backend and operator: the first case computed right
   std::vector<std::optional<Outcome>> outcomes_;          ///< outcomes of the case that is being judged, by backend
   bool is_model_ = false;                                 ///< the suite is one of a whole model
   std::vector<std::vector<std::string>> why_not_judged_;  ///< by backend and case; for such a suite alone
@@ -418,6 +501,7 @@ class SuiteRunner {
   Stopwatch stopwatch_;
   CornerCaseCounter corner_cases_;
   FailureRecorder failures_;
+  std::vector<ColdReplays> replays_;  ///< by backend
   std::optional<CaseTable> table_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -9,6 +9,7 @@
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
+#include "harness/engine/cold_replay.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/waivers.h"
 #include "harness/report/campaign_result.h"
@@ -51,6 +52,7 @@ struct SuiteRunOptions {
   /// The diagnoser gets failures when everything has been judged, or when those that wait take kWaitingBytes; a run
   /// that ended before its time leaves them unexplained.
   bool explains_last = false;
+  ReplayLimits replays = {};            ///< failures of workers that are run once more in processes of their own
   bool drops_hanging_backends = false;  ///< sends no more to one that kMostTimeoutsInARow cases hang
   /// By position of the backend: the same at other levels, for relations between these. Empty: none have any.
   std::vector<std::vector<Backend*>> siblings = {};

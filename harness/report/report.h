@@ -436,6 +436,13 @@ struct Finding {
   QC_PART("wrong_elements", verdict.wrong_elements);
   QC_LINE(describe_example(archive, self));
   QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that shows the failure again.");
+  QC_FIELD(
+      std::string, replayed, {}, "replayed",
+      .doc =
+          "How the example failed again in a new process: \"alone\"; \"after others\": not alone, but after the "
+          "nodes before it, as far as they are known. Absent where it was not replayed so, and of backends that run "
+          "inside qconform.",
+      .presence = Presence::omitted);
   QC_LINE(describe_related(archive, self));
   QC_FIELD(std::optional<std::uint64_t>, first_case, {}, "first_case",
            .doc = "Of a campaign: index of the first of them.");
@@ -445,11 +452,13 @@ struct Finding {
           "What the backend wrote to stdout and stderr on the example, the end of it; absent where it wrote nothing "
           "or runs inside qconform.",
       .presence = Presence::omitted);
-  QC_PART("place", verdict.place,
-          .doc =
-              "Of a crash: the signal, and the function. Of refused-here: the message without numbers, names and "
-              "addresses.",
-          .presence = Presence::omitted);
+  QC_PART(
+      "place", verdict.place,
+      .doc =
+          "Of a crash: the signal, and the function. Of a stray access: the side and the tensor. Of "
+          "depends-on-earlier-node: what tells the nodes apart. Of refused-here: the message without numbers, names "
+          "and addresses.",
+      .presence = Presence::omitted);
   QC_PART("rule", verdict.rule,
           .doc = "Id of the rule that the failure is about; of the relation, where the verdict is inconsistent.",
           .presence = Presence::omitted);

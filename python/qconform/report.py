@@ -31,6 +31,8 @@ FAILING = frozenset(
         "refused-here",
         "thread-dependent",
         "threw",
+        "depends-on-earlier-node",
+        "grows-memory",
         "timed-out",
         "unwritten",
         "wrong",

@@ -108,9 +108,9 @@ std::span<const std::byte> CaseChannel::content(std::uint32_t number, Direction 
   return {at(offset_of(number, direction, bytes)), std::min(bytes, slot_bytes_)};
 }
 
-void CaseChannel::post(std::uint32_t number, std::size_t bytes, bool closely) {
+void CaseChannel::post(std::uint32_t number, std::size_t bytes, RunMode mode) {
   message(number).request_bytes = bytes;
-  message(number).closely = closely;
+  message(number).mode = mode;
   control_->posted = number + 1;
   if ((number + 1) % kBatch == 0) wake_worker();
 }
@@ -208,7 +208,7 @@ CaseChannel::Request CaseChannel::take(std::uint32_t number) {
   }
   begin_again();
   control_->begun = number + 1;
-  return {content(number, kRequests, message(number).request_bytes), message(number).closely};
+  return {content(number, kRequests, message(number).request_bytes), message(number).mode};
 }
 
 void CaseChannel::count_answer(std::uint32_t count) {

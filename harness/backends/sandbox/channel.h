@@ -91,8 +91,8 @@ class CaseChannel {
   [[nodiscard]] std::optional<std::span<std::byte>> request_memory(std::uint32_t number, std::size_t bytes) const {
     return room(number, kRequests, bytes);
   }
-  /// Sends the request. `closely`: the worker runs the case from all sides (guarded_run.h).
-  void post(std::uint32_t number, std::size_t bytes, bool closely);
+  /// Sends the request.
+  void post(std::uint32_t number, std::size_t bytes, RunMode mode);
   /// Wakes the worker if it sleeps: after the last of several posts, and before waiting.
   void wake_worker();
   /// Waits for the answer to request `number`; false where it has not come within `patience`. Sleeps until
@@ -116,7 +116,7 @@ class CaseChannel {
   void make_requests_read_only();
   struct Request {
     std::span<const std::byte> bytes;
-    bool closely = false;
+    RunMode mode = RunMode::once;
   };
   /// Restarts the time limit: the current request begins another run.
   void begin_again();
@@ -141,7 +141,7 @@ class CaseChannel {
     std::atomic<std::uint64_t> request_bytes = 0;
     std::atomic<std::uint64_t> answer_bytes = 0;
     std::atomic<std::uint64_t> answer_check = 0;  ///< check_of() the answer
-    SharedFlag closely;
+    std::atomic<RunMode> mode = RunMode::once;
   };
   struct Control {
     std::uint64_t layout = 0;
@@ -158,7 +158,7 @@ class CaseChannel {
     MessageState messages[kSlots];
   };
   /// Changes with the messages: the last figures count kinds of outcomes; raise the first by hand.
-  static constexpr std::uint64_t kLayout = 300'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
+  static constexpr std::uint64_t kLayout = 400'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
   static constexpr std::size_t kControlBytes = std::size_t{64} << 10;
 
   /// Behind the control block lie the small slots of requests, those of answers, and the large ones likewise.

@@ -43,7 +43,7 @@ TEST(CaseChannel, KeepsMessagesOfEverySizeApart) {
     const auto memory = channel.request_memory(number, size_of(number));
     ASSERT_TRUE(memory && memory->size() == size_of(number));
     std::fill(memory->begin(), memory->end(), mark(number));
-    channel.post(number, size_of(number), number % 2 == 0);
+    channel.post(number, size_of(number), static_cast<RunMode>(number % 3));
   }
   for (std::uint32_t number = 0; number < CaseChannel::kSlots; ++number) {
     const auto memory = channel.answer_memory(number, size_of(number + 1));
@@ -54,7 +54,7 @@ TEST(CaseChannel, KeepsMessagesOfEverySizeApart) {
     const CaseChannel::Request request = channel.take(number);
     EXPECT_EQ(request.bytes.size(), size_of(number));
     EXPECT_TRUE(is_all(request.bytes, mark(number))) << number;
-    EXPECT_EQ(request.closely, number % 2 == 0);
+    EXPECT_EQ(request.mode, static_cast<RunMode>(number % 3));
     channel.put(number, size_of(number + 1));
     EXPECT_EQ(channel.answer(number)->size(), size_of(number + 1));
     EXPECT_TRUE(is_all(*channel.answer(number), ~mark(number))) << number;

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -81,36 +84,40 @@ namespace {
 
 constexpr std::size_t kKept = std::size_t{16} << 20;
 
-// Inputs in memory of their own.
+// Inputs in memory of their own, which stays where it is.
 class FreshInputs final : public InputMemory {
  public:
   FreshInputs(const Case& test_case, GuardedMemory::Against against) : case_(test_case), against_(against) {}
 
   [[nodiscard]] std::span<std::byte> bytes(std::size_t position) override {
     const auto& given = case_.inputs[position]->bytes;
-    const std::span<std::byte> memory = place(given.size(), 0);
+    const std::span<std::byte> memory = place({position, false}, given.size(), 0);
     std::copy(given.begin(), given.end(), memory.begin());
     return memory;
   }
   [[nodiscard]] std::span<std::byte> converted(std::size_t position, std::size_t size, std::size_t room,
                                                const Fill& fill) override {
-    const std::span<std::byte> memory = place(size, room);
+    const std::span<std::byte> memory = place({position, true}, size, room);
     fill(*case_.inputs[position], memory);
     return memory;
   }
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  std::span<std::byte> place(std::size_t size, std::size_t room) {
+  // A position has the same memory whenever it is asked for, as it is and converted.
+  using Place = std::pair<std::size_t, bool>;
+
+  std::span<std::byte> place(const Place& place, std::size_t size, std::size_t room) {
     const std::size_t behind = against_ == GuardedMemory::Against::start ? 0 : (size + room) % AlignedBytes::kAlignment;
     const std::size_t offset = behind == 0 ? 0 : AlignedBytes::kAlignment - behind;
-    size_ += offset + size + room;
-    return blocks_.emplace_back(offset + size + room).bytes().subspan(offset, size);
+    const auto [block, is_new] = blocks_.try_emplace(place, offset + size + room);
+    size_ += is_new ? offset + size + room : 0;
+    return block->second.bytes().subspan(offset, size);
   }
 
   const Case& case_;
   GuardedMemory::Against against_;
-  std::vector<AlignedBytes> blocks_;
+  std::map<Place, AlignedBytes> blocks_;
   std::size_t size_ = 0;
 };
 
@@ -174,6 +181,50 @@ bool remembers(Backend& backend, const Case& test_case, const std::function<bool
     if (!happens_again() || !agree_on_fresh_memory(backend, test_case)) return false;
   }
   return true;
+}
+
+namespace {
+
+// Bytes that are allocated on the heap, large blocks in mappings of their own included. A sanitizer's heap tells none.
+std::int64_t allocated_bytes() {
+#if defined(__GLIBC__)
+  const auto use = mallinfo2();
+  return static_cast<std::int64_t>(use.uordblks + use.hblkhd);
+#else
+  return 0;
+#endif
+}
+
+// Bytes by which the heap grows with each call, the same in three turns of calls; 0 where it does not: what is kept
+// once, or up to a bound, grows less in later turns.
+std::int64_t growth_of_each(const std::function<void()>& call) {
+  constexpr int kTurns = 4;
+  constexpr int kCalls = 16;
+  std::int64_t growth = 0;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const std::int64_t before = allocated_bytes();
+    for (int i = 0; i < kCalls; ++i) call();
+    const std::int64_t grown = allocated_bytes() - before;
+    if (turn > 1 && grown != growth) return 0;
+    growth = grown;  // the first turn fills what is kept once
+  }
+  return growth > 0 ? growth / kCalls : 0;
+}
+
+}  // namespace
+
+Outcome memory_growth(Backend& backend, const Case& test_case) {
+  FreshInputs inputs(test_case, GuardedMemory::Against::end);
+  Preparation preparation = backend.prepare_at(test_case, inputs);
+  if (auto end = end_of(preparation)) return std::move(*end);
+  const std::unique_ptr<PreparedCase> prepared = std::get<std::unique_ptr<PreparedCase>>(std::move(preparation));
+  std::optional<std::vector<Tensor>> outputs = outputs_of(*prepared);
+  if (!outputs) return outcome::Unsupported{"refused when it was run"};
+  outcome::GrewMemory growth;
+  growth.per_run = growth_of_each([&] { (void)outputs_of(*prepared); });
+  growth.per_prepare = growth_of_each([&] { (void)backend.prepare_at(test_case, inputs); });
+  if (growth.per_run <= 0 && growth.per_prepare <= 0) return outcome::Produced{std::move(*outputs)};
+  return growth;
 }
 
 }  // namespace qconform

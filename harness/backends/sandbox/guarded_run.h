@@ -35,6 +35,10 @@ void make_neighbour(const Case& test_case, Case& neighbour);
 /// memory.
 [[nodiscard]] bool remembers(Backend& backend, const Case& test_case, const std::function<bool()>& happens_again);
 
+/// Whether the memory that this process allocates grows with each node that is prepared and given back, or with each
+/// run of one node: GrewMemory where it does by the same amount again and again; else the outcome of a run.
+[[nodiscard]] Outcome memory_growth(Backend& backend, const Case& test_case);
+
 /// Keeps the output of a run. Bytes that the run leaves unwritten are kPoison.
 class KeptOutput final : public OutputSink {
  public:

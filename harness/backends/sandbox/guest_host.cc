@@ -106,12 +106,12 @@ bool GuestHost::has_room() {
   return sent_ - received_ < CaseChannel::kSlots && line_.has_room(DiskChannel::kLargestMessage);
 }
 
-bool GuestHost::send(const Case& test_case, bool closely) {
+bool GuestHost::send(const Case& test_case, RunMode mode) {
   const std::size_t size = encoded_size(test_case);
   if (size > DiskChannel::kLargestMessage) return false;
   request_.resize(size);
   encode(test_case, request_);
-  line_.send(request_, closely ? 1 : 0);
+  line_.send(request_, mode == RunMode::closely ? 1 : 0);
   ++sent_;
   return true;
 }

@@ -240,6 +240,8 @@ struct OutcomeMembers {
       all(value.tensor, value.side, value.offset, value.wrote);
     } else if constexpr (std::is_same_v<Kind, outcome::ChangedInput>) {
       all(value.tensor, value.byte);
+    } else if constexpr (std::is_same_v<Kind, outcome::GrewMemory>) {
+      all(value.per_prepare, value.per_run);
     } else {
       walk(pass, value.detail);
     }

@@ -86,7 +86,7 @@ constexpr const char* kDamage = "the memory that its worker shares was written o
 std::string doubt_about(const Death& death, const LastWords& words) {
   if (death.damaged) return kDamage;
   if (death.out_of_memory || words.out_of_memory) return "";
-  if (death.timed_out && words.signal == 0) return "no answer in time";
+  if (death.timed_out && words.signal == 0) return death.had_no_chance ? "no answer in time" : "";
   if (!death.reason.empty()) return death.reason;
   const bool told = words.signal > 0 && words.signal < NSIG;
   if (told ? !words.from_outside : !WIFSIGNALED(death.status)) return "";
@@ -96,6 +96,39 @@ std::string doubt_about(const Death& death, const LastWords& words) {
   const char* name = sigabbrev_np(number);
   return fmt::format("ended by SIG{}", name == nullptr ? std::to_string(number) : name);
 }
+
+std::vector<std::byte> encoded(const Case& test_case) {
+  std::vector<std::byte> bytes(encoded_size(test_case));
+  encode(test_case, bytes);
+  return bytes;
+}
+
+// The cases that a process has run, as they were sent to it: the latest, up to a bound.
+class CaseHistory {
+ public:
+  [[nodiscard]] bool is_empty() const { return cases_.empty(); }
+
+  void add(const Case& test_case) {
+    bytes_ += cases_.emplace_back(encoded(test_case)).size();
+    for (; bytes_ > kKeptBytes; cases_.pop_front()) bytes_ -= cases_.front().size();
+  }
+  // Those before the first that is this one; nothing where none is.
+  [[nodiscard]] std::optional<std::vector<Case>> before(const std::vector<std::byte>& wanted) const {
+    const auto end = std::find(cases_.begin(), cases_.end(), wanted);
+    if (end == cases_.end()) return std::nullopt;
+    std::vector<Case> cases;
+    std::for_each(cases_.begin(), end, [&](const auto& bytes) {
+      if (!decode_case(bytes, cases.emplace_back())) cases.pop_back();
+    });
+    return cases;
+  }
+
+ private:
+  static constexpr std::size_t kKeptBytes = std::size_t{16} << 20;
+
+  std::deque<std::vector<std::byte>> cases_;
+  std::size_t bytes_ = 0;
+};
 
 class SandboxedBackend final : public Backend, public Worker {
  public:
@@ -129,7 +162,7 @@ class SandboxedBackend final : public Backend, public Worker {
   [[nodiscard]] std::size_t depth() const override { return CaseChannel::kSlots; }
 
   void start(const Case& test_case) override {
-    under_way_.push_back({&test_case, limits_.guard == SandboxLimits::Guard::full});
+    under_way_.push_back({&test_case, mode_of_cases()});
     if (under_way_.size() - sent_ == 1) send_more();
   }
 
@@ -147,21 +180,42 @@ class SandboxedBackend final : public Backend, public Worker {
   }
 
   // Runs alone, after the cases before it, so that a crash belongs to this case.
-  [[nodiscard]] Outcome examine(const Case& test_case) override { return alone(test_case, true); }
-  [[nodiscard]] Outcome ask(const Case& test_case) override { return alone(test_case, false); }
+  [[nodiscard]] Outcome examine(const Case& test_case) override {
+    if (!remembers_) return alone(test_case, RunMode::closely);
+    const Case* const only[] = {&test_case};
+    auto outcome = run_apart(only, RunMode::closely);
+    return outcome ? std::move(*outcome) : alone(test_case, RunMode::closely);
+  }
+  [[nodiscard]] Outcome ask(const Case& test_case) override { return alone(test_case, RunMode::once); }
 
-  [[nodiscard]] Outcome run_first(const Case& test_case) override {
-    while (!under_way_.empty()) early_.push_back(next());
-    drop_process();
-    Outcome outcome = alone(test_case, false);
-    drop_process();  // no later case meets what this one left behind
-    return outcome;
+  [[nodiscard]] std::optional<Outcome> run_apart(std::span<const Case* const> cases, RunMode mode) override {
+    SandboxedBackend apart(launch_, name_, renames_, limits_, code_);
+    if (!apart.open()) return std::nullopt;
+    for (const Case* one : cases.first(cases.size() - 1)) {
+      (void)apart.alone(*one, RunMode::once);
+      if (!apart.host_ || apart.has_reopened_) return std::nullopt;
+    }
+    return apart.alone(*cases.back(), mode);
+  }
+
+  [[nodiscard]] bool starts_fast() const override { return !host_ || host_->starts_fast(); }
+  [[nodiscard]] std::int64_t memory_held() override { return host_ ? host_->memory_held() : 0; }
+  [[nodiscard]] std::vector<Case> run_before(const Case& test_case) override {
+    const std::vector<std::byte> wanted = encoded(test_case);
+    for (const CaseHistory* history : {&history_, &last_history_}) {
+      if (auto cases = history->before(wanted)) return std::move(*cases);
+    }
+    return {};
+  }
+  void note_that_it_remembers() override { remembers_ = true; }
+  void begin_anew() override {
+    if (under_way_.empty()) drop_process();
   }
 
  private:
   struct PendingCase {
     const Case* test_case;
-    bool closely;
+    RunMode mode;
     bool refused = false;  ///< too large to be sent
   };
 
@@ -207,9 +261,13 @@ class SandboxedBackend final : public Backend, public Worker {
     return "ended while it was opened" + (why.empty() ? "" : ": " + why);
   }
 
-  Outcome alone(const Case& test_case, bool closely) {
+  [[nodiscard]] RunMode mode_of_cases() const {
+    return limits_.guard == SandboxLimits::Guard::full ? RunMode::closely : RunMode::once;
+  }
+
+  Outcome alone(const Case& test_case, RunMode mode) {
     while (!under_way_.empty()) early_.push_back(next());
-    under_way_.push_back({&test_case, closely});
+    under_way_.push_back({&test_case, mode});
     return next();
   }
 
@@ -219,7 +277,7 @@ class SandboxedBackend final : public Backend, public Worker {
     const std::size_t end = alone_ > 0 ? 1 : under_way_.size();
     for (; sent_ < std::min(end, under_way_.size()) && host_->has_room(); ++sent_) {
       PendingCase& request = under_way_[sent_];
-      request.refused = !host_->send(*request.test_case, request.closely);
+      request.refused = !host_->send(*request.test_case, request.mode);
     }
   }
 
@@ -265,6 +323,7 @@ class SandboxedBackend final : public Backend, public Worker {
   // `doubt`: doubt_about() its worker's end; empty where that did not end, or by the backend's own doing.
   Outcome run_oldest(std::string& doubt) {
     if (!host_) {
+      has_reopened_ = !is_first_of_process_;
       is_first_of_process_ = true;
       if (auto opened = open(); !opened) {
         drop_process();
@@ -276,6 +335,7 @@ class SandboxedBackend final : public Backend, public Worker {
     if (request.refused) return outcome::Unsupported{"the case is larger than what a worker takes"};
     Outcome outcome = received(*request.test_case, doubt);
     if (host_) is_first_of_process_ = false;
+    history_.add(*request.test_case);
     return outcome;
   }
 
@@ -297,6 +357,7 @@ class SandboxedBackend final : public Backend, public Worker {
 
   void drop_process() {
     host_.reset();
+    if (!history_.is_empty()) last_history_ = std::exchange(history_, {});
     sent_ = 0;
     for (PendingCase& request : under_way_) request.refused = false;
   }
@@ -317,7 +378,11 @@ class SandboxedBackend final : public Backend, public Worker {
   std::size_t sent_ = 0;             ///< how many requests of under_way_ the process has
   std::size_t alone_ = 0;            ///< how many of the next requests run one by one
   bool is_first_of_process_ = true;  ///< no case has been answered by this process
+  bool has_reopened_ = false;        ///< the process is not the one that was opened first
+  bool remembers_ = false;           ///< answers depend on what the process ran before
   std::deque<Outcome> early_;        ///< outcomes of cases that are finished and not asked for
+  CaseHistory history_;              ///< what the process has run
+  CaseHistory last_history_;         ///< what the process before it had run
 };
 
 Result<std::unique_ptr<Backend>> opened(std::unique_ptr<SandboxedBackend> backend) {

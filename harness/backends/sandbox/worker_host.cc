@@ -72,13 +72,13 @@ WorkerHost::~WorkerHost() {
   (void)close(log_);
 }
 
-bool WorkerHost::send(const Case& test_case, bool closely) {
+bool WorkerHost::send(const Case& test_case, RunMode mode) {
   channel_.release(sent_);  // an earlier case had the same slot
   const std::size_t size = encoded_size(test_case);
   const auto memory = channel_.request_memory(sent_, size);
   if (!memory) return false;
   encode(test_case, *memory);
-  channel_.post(sent_++, size, closely);
+  channel_.post(sent_++, size, mode);
   return true;
 }
 
@@ -127,13 +127,30 @@ bool WorkerHost::is_beyond_limits(Clock::time_point waiting_since, Death& death)
   const bool overdue = is_overdue(waiting_since);
   if (!overdue && Clock::now() < next_look_) return false;
   next_look_ = Clock::now() + kBetweenLooks;
+  if (!overdue) note_activity();
   const MemoryInUse now = memory();
   death.out_of_memory = limits_.memory > 0 && now.resident - at_rest_.resident > limits_.memory;
   death.timed_out = !death.out_of_memory && overdue;
   if (death.timed_out && now.address_space - at_rest_.address_space > limits_.memory / 8 * 7) {
     death.out_of_memory = kCanLimitAddressSpace && limits_.memory > 0;
   }
+  death.had_no_chance = death.timed_out && had_no_chance();
   return death.out_of_memory || death.timed_out;
+}
+
+// Notes the processor time that the process had taken when it began the run that is waited for, or soon afterwards.
+void WorkerHost::note_activity() {
+  Clock::time_point begun;
+  if (!channel_.is_under_way(received_, begun) || begun == noted_) return;
+  noted_ = begun;
+  if (const auto activity = activity_of(process_.id())) cpu_seconds_ = activity->cpu_seconds;
+}
+
+// Whether the machine is to blame for a run that takes too long: the process was kept from a processor, a disk or both.
+// One that computed for half of the time hangs by itself, and so does one whose threads all sleep.
+bool WorkerHost::had_no_chance() const {
+  const auto activity = activity_of(process_.id());
+  return !activity || (!activity->sleeps && activity->cpu_seconds - cpu_seconds_ < limits_.timeout / 2);
 }
 
 bool WorkerHost::has_ended(Death& death) {

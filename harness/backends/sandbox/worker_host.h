@@ -24,6 +24,7 @@ namespace qconform {
 struct Death {
   int status = 0;  ///< as waitpid gives it
   bool timed_out = false;
+  bool had_no_chance = false;  ///< timed out, and wanted the processor most of the time without getting it
   bool out_of_memory = false;
   bool damaged = false;     ///< ended because the memory that it shares with qconform makes no sense
   std::string reason = {};  ///< the reason in words, where the status does not say it
@@ -41,14 +42,17 @@ class WorkerLink {
   [[nodiscard]] virtual std::optional<std::span<const std::byte>> receive_hello(Death& death) = 0;
   /// Whether another request can be sent before an answer is received.
   [[nodiscard]] virtual bool has_room() = 0;
-  /// False where the case is larger than what can be sent. `closely`: the worker runs it from all sides
-  /// (guarded_run.h).
-  [[nodiscard]] virtual bool send(const Case& test_case, bool closely) = 0;
+  /// False where the case is larger than what can be sent.
+  [[nodiscard]] virtual bool send(const Case& test_case, RunMode mode) = 0;
   /// The oldest answer's bytes, valid until the next send; nothing where the worker ended, or was killed for it.
   [[nodiscard]] virtual std::optional<std::span<const std::byte>> receive(Death& death) = 0;
   /// Whether it can run further cases after this outcome of one.
   [[nodiscard]] virtual bool is_sound_after(const Outcome& outcome) const = 0;
   [[nodiscard]] virtual const LastWords& last_words() const = 0;
+  /// Whether another one starts within milliseconds.
+  [[nodiscard]] virtual bool starts_fast() const { return true; }
+  /// Bytes that it holds in memory beyond what it held when it was opened; 0 where that is not known.
+  [[nodiscard]] virtual std::int64_t memory_held() const { return 0; }
   /// The end of what a dead worker printed in its last case.
   [[nodiscard]] virtual std::string last_log() const = 0;
 };
@@ -79,11 +83,12 @@ class WorkerHost final : public WorkerLink {
   /// Measures too the memory that the process takes until the hello: that is not held against it later.
   [[nodiscard]] std::optional<std::span<const std::byte>> receive_hello(Death& death) override;
   [[nodiscard]] bool has_room() override { return sent_ - received_ < CaseChannel::kSlots; }
-  [[nodiscard]] bool send(const Case& test_case, bool closely) override;
+  [[nodiscard]] bool send(const Case& test_case, RunMode mode) override;
   [[nodiscard]] std::optional<std::span<const std::byte>> receive(Death& death) override;
   [[nodiscard]] bool is_sound_after(const Outcome& outcome) const override { return leaves_process_sound(outcome); }
   [[nodiscard]] const LastWords& last_words() const override { return channel_.last_words(); }
   [[nodiscard]] std::string last_log() const override { return take_log(log_); }
+  [[nodiscard]] std::int64_t memory_held() const override { return memory().resident - at_rest_.resident; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -95,6 +100,8 @@ class WorkerHost final : public WorkerLink {
   [[nodiscard]] bool is_beyond_limits(Clock::time_point waiting_since, Death& death);
   [[nodiscard]] bool has_ended(Death& death);
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;
+  void note_activity();
+  [[nodiscard]] bool had_no_chance() const;
 
   SandboxLimits limits_;
   CaseChannel channel_;
@@ -104,6 +111,8 @@ class WorkerHost final : public WorkerLink {
   std::uint32_t received_ = 0;
   MemoryInUse at_rest_;
   Clock::time_point next_look_;  ///< when its memory is looked at next
+  Clock::time_point noted_;      ///< the beginning of the run at which its activity was noted last
+  double cpu_seconds_ = 0;       ///< processor time that it had taken then
 };
 
 // A worker in an emulated machine, seen from qconform and from the machine.
@@ -116,11 +125,12 @@ class GuestHost final : public WorkerLink {
 
   [[nodiscard]] std::optional<std::span<const std::byte>> receive_hello(Death& death) override;
   [[nodiscard]] bool has_room() override;
-  [[nodiscard]] bool send(const Case& test_case, bool closely) override;
+  [[nodiscard]] bool send(const Case& test_case, RunMode mode) override;
   [[nodiscard]] std::optional<std::span<const std::byte>> receive(Death& death) override;
   /// The machine has replaced its worker by then.
   [[nodiscard]] bool is_sound_after(const Outcome& /*outcome*/) const override { return true; }
   [[nodiscard]] const LastWords& last_words() const override { return last_words_; }
+  [[nodiscard]] bool starts_fast() const override { return false; }
   [[nodiscard]] std::string last_log() const override;
 
  private:

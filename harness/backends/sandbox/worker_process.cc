@@ -280,7 +280,8 @@ class Desk {
   Outcome answer(const CaseChannel::Request& request) {
     try {
       if (!decode_case(request.bytes, case_)) return outcome::Crashed{0, "the request was damaged"};
-      return guarded_(backend_, case_, request.closely);
+      if (request.mode == RunMode::repeatedly) return memory_growth(backend_, case_);
+      return guarded_(backend_, case_, request.mode == RunMode::closely);
     } catch (const std::bad_alloc&) {
       return outcome::OutOfMemory{memory_limit_};
     } catch (const abi::__forced_unwind&) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
 
 namespace qconform::diagnose {
@@ -87,6 +88,7 @@ Runner runner_on(Backend& backend, GuardedOutput& output) {
 Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation,
                                             const ExplainOptions& options) {
   GuardedOutput output;
+  if (Worker* worker = backend.worker()) worker->begin_anew();
   const Runner run = runner_on(backend, output);
   return explain(observation.copy(), run, observation.expected().policy, options);
 }
@@ -110,6 +112,9 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return kUndetermined;
   std::string claimed = causes.claim(*observation);
   if (!claimed.empty()) return claimed;
+  if (!fails_alone(subject, *backends_[backend], *observation)) {
+    return std::string(name_of(VerdictKind::depends_on_earlier_node));
+  }
   const std::optional<std::string> signature = causes.keep_open(*observation);
   if (!signature) return kUndetermined;
   explain_open(subject, *backends_[backend], *observation, *signature);
@@ -117,6 +122,19 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   std::string failing_part = failing_part_of(*backends_[backend], test_case);
   if (!failing_part.empty()) subject.failing_parts[*signature] = std::move(failing_part);
   return *signature;
+}
+
+// Whether a failure that no cause reproduces comes back in a process that has run nothing else, as far as that was
+// tried: of too many only the first are.
+bool CampaignDiagnosis::fails_alone(DiagnosedOperator& subject, Backend& backend,
+                                    const Observation& observation) const {
+  constexpr int kMostReplays = 64;
+  Worker* worker = backend.worker();
+  if (worker == nullptr || !worker->starts_fast() || subject.replays >= kMostReplays) return true;
+  ++subject.replays;
+  const bool fails = fails_cold(*worker, observation.test_case(), policy_).value_or(true);
+  if (!fails) worker->note_that_it_remembers();
+  return fails;
 }
 
 // Observes the first of several outputs that is wrong when it is computed alone; null where none is.

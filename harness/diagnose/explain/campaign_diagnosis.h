@@ -52,7 +52,7 @@ struct FailureGroup {
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
   RelatedFailures failures;
-  std::vector<FeatureSet> smallest;  ///< features of smaller cases that were made of these
+  std::vector<FeatureSet> smallest;    ///< features of smaller cases that were made of these
 };
 
 /// Says where the failures are wrong, which names those without a cause or a failing part.
@@ -217,6 +217,7 @@ class CampaignDiagnosis final : public Diagnoser {
     std::vector<FeatureSet> passing;
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
+    int replays = 0;  ///< in processes of their own, of failures that no cause reproduced
     int explanations = 0;
     int explained_when_settled = 0;
     /// The least parts of failures that were open, by their signatures: for those that stay so.
@@ -233,6 +234,7 @@ class CampaignDiagnosis final : public Diagnoser {
   void explain_open(DiagnosedOperator& subject, Backend& backend, const Observation& observation,
                     const std::string& signature) const;
   [[nodiscard]] ExplainOptions options_for(const DiagnosedOperator& subject) const;
+  [[nodiscard]] bool fails_alone(DiagnosedOperator& subject, Backend& backend, const Observation& observation) const;
   [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,
                                                 const ExplainOptions& options);
   void settle(DiagnosedOperator& subject, Backend& backend) const;

@@ -9,11 +9,13 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/waivers.h"
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
+#include "harness/model/node_changes.h"
 #include "harness/model/reductions/reductions.h"
 
 namespace qconform::shrink {
@@ -70,6 +72,7 @@ class ShrinkSearch final : public Subject {
 
   bool offer(Case candidate) override {
     if (exhausted() || is_out_of_budget() || candidate.nodes.empty()) return false;
+    complete(candidate);
     if (!refused_.insert(digest_of(candidate)).second) return false;
     const Classification classification = classify(candidate);
     if (requirement_of(classification) != requirement_) return false;
@@ -143,10 +146,31 @@ class ShrinkSearch final : public Subject {
   void begin(Case failing) {
     current_ = std::move(failing);
     forget_answers(current_);
+    change_ = change_before(current_);
     const Classification classification = classify(current_);
     requirement_ = requirement_of(classification);
     measure_ = measure(current_, shrink::output_elements(classification));
     refused_.insert(digest_of(current_));
+  }
+
+  // The change that makes the only node before the case of the case itself; none where that is no such node.
+  static NodeChange change_before(const Case& test_case) {
+    if (test_case.before.size() != 1) return {};
+    const std::uint64_t wanted = digest_of(test_case.before.front());
+    for (NodeChange& change : node_changes(test_case)) {
+      Case changed = computation_of(test_case);
+      change(changed);
+      if (digest_of(changed) == wanted) return std::move(change);
+    }
+    return {};
+  }
+
+  // The node before a smaller case becomes smaller with it, where it differs in one thing.
+  void complete(Case& candidate) const {
+    if (!change_) return;
+    Case changed = computation_of(candidate);
+    change_(changed);
+    candidate.before = {std::move(changed)};
   }
 
   Outcome outcome_of(const Case& test_case) {
@@ -224,6 +248,7 @@ class ShrinkSearch final : public Subject {
   const HasCause& cause_;
   double start_;
   Case current_;
+  NodeChange change_;
   Requirement requirement_;
   Measure measure_;
   std::optional<Failure> failure_;
@@ -381,8 +406,10 @@ class FindingShrinker {
     for (std::size_t i = 0; i < report_.findings.size() && !has_ended(); ++i) {
       const Finding& finding = report_.findings[i];
       const std::size_t backend = position_of(finding);
-      // A contradiction between several cases is not one case's failure. What is waived has its small case already.
-      if (finding.kind == VerdictKind::inconsistent || finding.waiver || backend == backends_.size()) continue;
+      // A contradiction between several cases is not one case's failure, and memory grows with any case. What is waived
+      // has its small case already.
+      if (finding.kind == VerdictKind::inconsistent || finding.kind == VerdictKind::grows_memory) continue;
+      if (finding.waiver || backend == backends_.size()) continue;
       const std::vector<Case> met = shrink_finding(report_.findings[i], backend);
       if (shrunk) shrunk(report_.findings[i], backend);
       for (const Case& test_case : met) add_finding(test_case, backend, report_.findings[i].id);
@@ -398,6 +425,19 @@ class FindingShrinker {
     return static_cast<std::size_t>(found - backends_.begin());
   }
 
+  // Shrinks in a process that runs nothing else. Where what it comes to does not fail in a process of its own, each
+  // case has one.
+  [[nodiscard]] Result shrunk_apart(const Finding& finding, Backend& backend, const Limits& each,
+                                    const HasCause& cause) const {
+    Worker* worker = backend.worker();
+    if (worker != nullptr) worker->begin_anew();
+    Result result = shrink(finding.example, in_process(backend), policy_, each, finding.kind, cause);
+    if (worker == nullptr || !result.is_shrunk() || fails_cold(*worker, result.smallest, policy_).value_or(true))
+      return result;
+    worker->note_that_it_remembers();
+    return shrink(finding.example, in_process(backend), policy_, each, finding.kind, cause);
+  }
+
   // Returns what it met.
   std::vector<Case> shrink_finding(Finding& finding, std::size_t backend) {
     Limits each = limits_.each;
@@ -408,7 +448,7 @@ class FindingShrinker {
         return limits_.diagnoser->has_cause(backend, finding.op_type, finding.signature, expected, outcome);
       };
     }
-    Result result = shrink(finding.example, in_process(*backends_[backend]), policy_, each, finding.kind, cause);
+    Result result = shrunk_apart(finding, *backends_[backend], each, cause);
     Shrinking record{std::string(name_of(result.ending)), result.runs, result.steps, result.seconds, {}, {}, {}};
     const bool is_shrunk = result.is_shrunk();
     Case original = std::exchange(finding.example, std::move(result.smallest));
@@ -478,6 +518,7 @@ class FindingShrinker {
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
                      const FindingLimits& limits, const std::function<void(Finding&, std::size_t)>& shrunk) {
   FindingShrinker(report, backends, policy, limits).run(shrunk);
+  replay_findings(report, backends, policy);  // those that were met on the way
   join_findings(report);
 }
 

@@ -270,11 +270,26 @@ bool read_defect(JsonFields& fields, const Json& object, const std::string& wher
   return read_outputs(fields, *value, path, "outputs", bytes_left, defect.outputs);
 }
 
+// Cases that run before one.
+bool read_before(JsonFields& fields, const Json& object, const std::string& where, std::int64_t& bytes_left,
+                 std::vector<Case>& out) {
+  const auto value = object.find("before");
+  if (value == object.end()) return true;
+  const std::string path = json_path(where, "before");
+  if (!fields.array(*value, path, limits::kNodes)) return false;
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    const std::string at = json_path(path, i);
+    if (!read_case(fields, (*value)[i], at, bytes_left, out.emplace_back())) return false;
+    if (!out.back().before.empty()) return fields.refuse(json_path(at, "before"), "a case before another has none");
+  }
+  return true;
+}
+
 bool read_one_node(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
                    Case& out) {
   if (!fields.object(value, where, {"id", "op_type", "opset_version", "inputs"},
                      {"note", "rules", "tags", "expectation", "domain", "attributes", "recorded_output", "defect",
-                      "provenance"}) ||
+                      "provenance", "before"}) ||
       !read_operator(fields, value, where, out.node()) ||
       !read_inputs(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out)) {
     return false;
@@ -286,7 +301,7 @@ bool read_one_node(JsonFields& fields, const Json& value, const std::string& whe
 
 bool read_graph(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
   if (!fields.object(value, where, {"id", "nodes", "inputs", "initializers", "outputs"},
-                     {"note", "rules", "tags", "expectation", "recorded_outputs", "defect", "provenance"}) ||
+                     {"note", "rules", "tags", "expectation", "recorded_outputs", "defect", "provenance", "before"}) ||
       !read_nodes(fields, value["nodes"], json_path(where, "nodes"), out.nodes) ||
       !read_named_tensors(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out)) {
     return false;
@@ -355,6 +370,10 @@ Json case_object(const Case& test_case) {
   is_judged_as_graph(test_case) ? add_graph(test_case, object) : add_node(test_case, object);
   if (test_case.defect) object["defect"] = defect_object(*test_case.defect);
   if (test_case.provenance != Provenance{}) object["provenance"] = provenance_object(test_case.provenance);
+  if (!test_case.before.empty()) {
+    Json& list = object["before"] = Json::array();
+    for (const Case& one : test_case.before) list.push_back(case_object(one));
+  }
   return object;
 }
 
@@ -367,7 +386,8 @@ bool read_case(JsonFields& fields, const Json& value, const std::string& where, 
          read_texts(fields, value, where, "tags", out.tags) &&
          read_expectation(fields, value, where, out.expectation) &&
          read_defect(fields, value, where, bytes_left, out.defect) &&
-         read_provenance(fields, value, where, out.provenance);
+         read_provenance(fields, value, where, out.provenance) &&
+         read_before(fields, value, where, bytes_left, out.before);
 }
 
 std::string cases_json(std::span<const Case> cases) {

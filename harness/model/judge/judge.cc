@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/model/defects/arithmetic.h"
+#include "harness/model/node_changes.h"
 #include "harness/model/text.h"
 
 namespace qconform {
@@ -141,9 +142,14 @@ Verdict judge_refusal(const Expected& expected, const std::string& reason) {
   return without_values(VerdictKind::unsupported, reason);
 }
 
-std::string distance_text(std::int64_t bytes, outcome::WroteOutOfBounds::Side side) {
-  const bool before = side == outcome::WroteOutOfBounds::Side::before;
-  return fmt::format("{} byte{} {}", bytes, bytes == 1 ? "" : "s", before ? "before" : "past");
+// A stray access: each tensor, and each side of it, is a failure of its own.
+Verdict beside(VerdictKind kind, std::string_view access, std::int64_t bytes, outcome::WroteOutOfBounds::Side side,
+               const std::string& tensor) {
+  const std::string place =
+      fmt::format("{} {}", side == outcome::WroteOutOfBounds::Side::before ? "before" : "past", tensor);
+  Verdict verdict = without_values(kind, fmt::format("{} {} byte{} {}", access, bytes, bytes == 1 ? "" : "s", place));
+  verdict.place = place;
+  return verdict;
 }
 
 struct OutcomeJudge {
@@ -169,13 +175,10 @@ struct OutcomeJudge {
     return without_values(VerdictKind::timed_out, fmt::format("no answer within {} s", timeout.seconds));
   }
   Verdict operator()(const outcome::WroteOutOfBounds& write) const {
-    return without_values(VerdictKind::out_of_bounds,
-                          "wrote " + distance_text(write.offset, write.side) + " " + write.of);
+    return beside(VerdictKind::out_of_bounds, "wrote", write.offset, write.side, write.of);
   }
   Verdict operator()(const outcome::ReadOutOfBounds& read) const {
-    return without_values(
-        VerdictKind::read_out_of_bounds,
-        fmt::format("{} {} {}", read.wrote ? "wrote" : "read", distance_text(read.offset, read.side), read.tensor));
+    return beside(VerdictKind::read_out_of_bounds, read.wrote ? "wrote" : "read", read.offset, read.side, read.tensor);
   }
   Verdict operator()(const outcome::Nondeterministic& difference) const {
     return without_values(VerdictKind::nondeterministic, difference.detail);
@@ -186,6 +189,15 @@ struct OutcomeJudge {
   }
   Verdict operator()(const outcome::ChangedFloatMode& change) const {
     return without_values(VerdictKind::changed_float_mode, change.detail);
+  }
+  Verdict operator()(const outcome::GrewMemory& growth) const {
+    const auto grows = [](std::int64_t bytes, std::string_view with) {
+      return bytes > 0 ? fmt::format("{} bytes with each {}", bytes, with) : std::string();
+    };
+    const std::string each = grows(growth.per_prepare, "prepared node");
+    const std::string run = grows(growth.per_run, "run");
+    return without_values(VerdictKind::grows_memory, fmt::format("allocates and never gives back {}{}{}", each,
+                                                                 each.empty() || run.empty() ? "" : ", and ", run));
   }
   Verdict operator()(const outcome::DependsOnEarlierRuns& difference) const {
     return without_values(VerdictKind::depends_on_earlier_runs, difference.detail);
@@ -424,6 +436,25 @@ std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outc
                         "gives the first answer again when the prepared node is run with another x");
 }
 
+// Judges the answer that a process gave which had run other nodes before; nothing where that is right too.
+std::optional<Verdict> wrong_after_others(const Expected& expected, const Outcome& outcome) {
+  if (!outcome.after_others) return std::nullopt;
+  const AfterOthers& after = *outcome.after_others;
+  Verdict verdict;
+  if (after.end.empty()) {
+    verdict = judge_outputs(expected, after.outputs);
+    if (!is_failure(verdict.kind)) return std::nullopt;
+  } else {
+    verdict.detail = after.end;
+  }
+  verdict.kind = VerdictKind::depends_on_earlier_node;
+  const Case& test_case = *expected.test_case;
+  if (!test_case.before.empty()) verdict.place = differing_parts(test_case.before.back(), test_case);
+  verdict.detail = fmt::format("{} alone in a process, but after {}: {}", is_refusal(outcome) ? "refused" : "right",
+                               after_text(test_case), verdict.detail);
+  return verdict;
+}
+
 // An answer or a refusal of a case of which qconform does not know what is right. Crashes and the like need no answer
 // to be judged.
 bool is_beyond_judgement(const Expected& expected, const Outcome& outcome) {
@@ -456,6 +487,9 @@ Verdict judge(const Expected& expected, const Outcome& outcome) {
   Verdict verdict = judge_outcome(expected, outcome);
   if (!is_failure(verdict.kind) && verdict.kind != VerdictKind::not_judged) {
     if (auto other = wrong_on_other_input(expected, outcome)) verdict = std::move(*other);
+  }
+  if (!is_failure(verdict.kind)) {
+    if (auto after = wrong_after_others(expected, outcome)) verdict = std::move(*after);
   }
   if (outcome.of_neighbour) verdict.detail += ", in a run of the same node with other values";
   verdict.log = outcome.log;

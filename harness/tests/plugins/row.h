@@ -3,9 +3,13 @@
  *
  *     MISBEHAVES              calls the library's misbehave() once y is computed
  *     KEEPS_WEIGHTS           computes with the copy of w that the node was prepared with
+ *     SHARED_WEIGHTS          computes with what SHARED_WEIGHTS(w, taps) returns in place of w
  *     KEEPS_X                 computes with what KEEPS_X(row, x) returns in place of x
  *     LEAVES_LAST_UNWRITTEN   does not write the last element of y
- *     SCRATCH_BEYOND          writes to that byte of its scratch memory */
+ *     SCRATCH_BEYOND          writes to that byte of its scratch memory
+ *
+ * RUNS(row) is a statement at the beginning of each run.
+ * LOSES_BYTES, on rows of any length: so many bytes are allocated with each node and never given back. */
 #ifndef ROW_H
 #define ROW_H
 
@@ -67,6 +71,15 @@ static int row_prepare(void* state, const struct qc_graph* graph, struct qc_prep
   row->taps = input(graph, 1)->dims[2];
   row->w = input(graph, 1)->data;
   row->kept_x = malloc((size_t)row->columns);
+#ifdef SHARED_WEIGHTS
+  if (row->columns == 13) row->w = SHARED_WEIGHTS(row->w, row->taps);
+#endif
+#ifdef LOSES_BYTES
+  static void* volatile lost;
+  lost = malloc(LOSES_BYTES);
+  if (lost == NULL) abort();
+  memset(lost, 1, LOSES_BYTES);
+#endif
 #ifdef KEEPS_WEIGHTS
   row->kept_w = malloc((size_t)row->taps);
   if (row->kept_w == NULL) abort();
@@ -95,6 +108,9 @@ static int row_run(void* state, void* node, const struct qc_run* run, struct qc_
   (void)state, (void)reason;
   if (y == NULL) return QC_REJECTED;
   if ((uintptr_t)sums % 64 != 0) abort();
+#ifdef RUNS
+  RUNS(row);
+#endif
 #ifdef KEEPS_X
   if (row->columns == 13) x = KEEPS_X(row, x);
 #endif

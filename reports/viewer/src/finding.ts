@@ -22,7 +22,7 @@ function defects(diagnosis: Diagnosis): Child {
         h("code", {}, defect.id),
         ` ${defect.description}`,
         defect.avoided_by ? [" Lossy by design: ", h("code", {}, defect.avoided_by), " switches it off."] : null,
-        h("span.note", {}, ` rule ${defect.rule}; look at ${defect.stages}${defect.evidence ? `; known from ${defect.evidence}` : ""}`),
+        h("span.note", {}, ` rule ${defect.rule}; look at ${defect.stages}${defect.evidence && diagnosis.status === "explained" ? `; resembles ${defect.evidence}` : ""}`),
       ),
     ),
   ];
@@ -81,6 +81,7 @@ function story(finding: Finding): HTMLElement {
     ["worst", worst(finding)],
     ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
     ["met", finding.met_while_shrinking ? `while shrinking ${finding.met_while_shrinking}; no case of the suites` : ""],
+    ["replayed", finding.replayed ? `in a new process: fails ${finding.replayed}` : null],
     ["shrunk", shrinking(finding)],
     ["files", files(finding)],
     ["contradicts", finding.related ? finding.related.ids.join(", ") : null],
