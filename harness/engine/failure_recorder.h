@@ -85,7 +85,7 @@ class FailureRecorder {
   };
   // Cases of a backend's operator that pass after the first one that fails, and wait with it: a diagnoser holds causes
   // against so many.
-  static constexpr std::size_t kPassingThatWait = 64;
+  static constexpr std::size_t kPassingThatWait = 256;
   // A case takes at least so many bytes beside its tensors' elements: many small cases may wait.
   static constexpr std::size_t kCaseBytes = std::size_t{4} << 10;
 

@@ -70,7 +70,9 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   }
   facts.push_back({"where", diagnosis.where});
   if (!look_at.empty()) facts.push_back({"look at", fmt::format("{}", fmt::join(look_at, ", "))});
-  if (!known.empty()) facts.push_back({"known", fmt::format("{}", fmt::join(known, ", "))});
+  // A report by somebody else is no likeness of what is not certain.
+  if (!known.empty() && diagnosis.status == "explained")
+    facts.push_back({"resembles", fmt::format("{}", fmt::join(known, ", "))});
 }
 
 }  // namespace

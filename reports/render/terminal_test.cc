@@ -181,18 +181,22 @@ TEST(SecondsLeft, AreNotToldFromTooFew) {
   EXPECT_FALSE(seconds_left(1001, 1000, 100).has_value());
 }
 
-TEST(FindingText, ListsWhatTwoModelsHaveInCommonOnce) {
+TEST(FindingText, ListsWhatTwoModelsHaveInCommonOnceAndLikensWhatIsCertain) {
   Finding finding;
   finding.diagnosis.emplace();
+  finding.diagnosis->status = "explained";
   finding.diagnosis->defects = {{.id = "a", .stages = "tail_round", .evidence = "OpenCV 4.6.0"},
                                 {.id = "b", .stages = "round", .evidence = "OpenCV 4.6.0"}};
-  const std::vector<Fact> facts = facts_of(finding);
+  std::vector<Fact> facts = facts_of(finding);
   const auto text_of = [&](std::string_view label) {
     const auto found = std::find_if(facts.begin(), facts.end(), [&](const Fact& fact) { return fact.label == label; });
     return found == facts.end() ? "" : found->value;
   };
-  EXPECT_EQ(text_of("known"), "OpenCV 4.6.0");
+  EXPECT_EQ(text_of("resembles"), "OpenCV 4.6.0");
   EXPECT_EQ(text_of("look at"), "tail_round, round") << "one is no part of the other";
+  finding.diagnosis->status = "reproduced";
+  facts = facts_of(finding);
+  EXPECT_EQ(text_of("resembles"), "");
 }
 
 // Tests the lines of runs about the quantized nodes of whole models.

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "harness/diagnose/explain/doubts.h"
 #include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
 
@@ -237,6 +238,8 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) con
     if (group.cause && group.status == Status::partial) decide(subject, group);
   }
   unite_groups(subject);
+  drop_doubtful_names(*subject.causes, subject.passing, subject.groups);
+  unite_groups(subject);
 }
 
 // The known models have been tried on these failures, so that little is spent on them once more.
@@ -438,6 +441,10 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.where = group->where;
   Region region = region_of(subject->second, *group);
   diagnosis.when = std::move(region.conditions);
+  for (const std::string& condition : group->only_when) {
+    if (std::find(diagnosis.when.begin(), diagnosis.when.end(), condition) == diagnosis.when.end())
+      diagnosis.when.push_back(condition);
+  }
   diagnosis.failing = region.failing;
   diagnosis.passing = region.passing;
   diagnosis.passing_inside = region.passing_inside;

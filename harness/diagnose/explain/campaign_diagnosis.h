@@ -52,6 +52,7 @@ struct FailureGroup {
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
   RelatedFailures failures;
+  std::vector<std::string> only_when;  ///< conditions without which passing cases contradict the cause
   std::vector<FeatureSet> smallest;    ///< features of smaller cases that were made of these
 };
 
@@ -61,7 +62,7 @@ void describe_place(FailureGroup& group);
 class Causes {
  public:
   static constexpr std::size_t kOpen = 1600;      ///< failures without a cause that are kept to be taken apart,
-  static constexpr std::size_t kPassing = 48;     ///< and passing cases that causes are held against
+  static constexpr std::size_t kPassing = 256;    ///< and passing cases that causes are held against
   static constexpr std::size_t kSearchedIn = 48;  ///< open failures that a cause is looked for in
   static constexpr std::uint64_t kSearchWork = std::uint64_t{1} << 26;  ///< products, for each cause
   static constexpr std::uint64_t kClaimedThoroughly = 100;              ///< failures that every cause is tried on
@@ -95,6 +96,8 @@ class Causes {
 
   /// Returns the smallest kSearchedIn kept failures that no cause reproduces.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
+  /// Passing cases on which the cause's models compute something wrong.
+  [[nodiscard]] std::vector<const Observation*> contradicting(std::size_t cause) const;
   /// Whether a cause that is explained without doubt has every byte of it.
   [[nodiscard]] bool is_explained(const Observation& observation) const;
 

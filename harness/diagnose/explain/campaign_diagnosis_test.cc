@@ -92,6 +92,39 @@ TEST(CampaignDiagnosis, LearnsWhatNoModelExplains) {
   EXPECT_EQ(finding.diagnosis->defects[0].stages, "w_zero_point");
 }
 
+// Takes the pads of a line for each other. A known model reproduces that where auto_pad states them.
+class SwapsPadsOfLines final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return right_->info(); }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    Case swapped = test_case;
+    if (test_case.input(0)->shape.size() == 3) {
+      for (Attribute& attribute : swapped.node().attributes) swap(attribute);
+    }
+    return right_->prepare(swapped);
+  }
+
+ private:
+  static void swap(Attribute& attribute) {
+    if (auto* text = std::get_if<std::string>(&attribute.value)) {
+      if (*text == "SAME_UPPER" || *text == "SAME_LOWER") *text = *text == "SAME_UPPER" ? "SAME_LOWER" : "SAME_UPPER";
+    }
+    auto* pads = std::get_if<std::vector<std::int64_t>>(&attribute.value);
+    if (attribute.name == "pads" && pads != nullptr) std::reverse(pads->begin(), pads->end());
+  }
+
+  std::unique_ptr<Backend> right_ =
+      backend::in_tree(reference::kernel_sets().front(), RoundingProfile::correctly_rounded, "swaps pads of lines");
+};
+
+TEST(CampaignDiagnosis, TellsNoNameThatHasASmallPartOfTheFailures) {
+  const Report report = run_random(std::make_unique<SwapsPadsOfLines>(), 3000, {"ConvInteger"});
+  ASSERT_EQ(report.findings.size(), 1U) << "one cause";
+  ASSERT_TRUE(report.findings[0].diagnosis.has_value());
+  EXPECT_EQ(report.findings[0].diagnosis->status, "unexplained");
+  EXPECT_TRUE(report.findings[0].diagnosis->defects.empty());
+}
+
 // The planted kernels are written without the models.
 TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
   const Report report =

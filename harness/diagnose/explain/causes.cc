@@ -128,6 +128,14 @@ bool Causes::reproduces(std::size_t cause, const Observation& observation) const
   return causes_[cause].models.match(test_, observation).holds;
 }
 
+std::vector<const Observation*> Causes::contradicting(std::size_t cause) const {
+  std::vector<const Observation*> found;
+  for (const auto& passed : passed_) {
+    if (!reproduces(cause, *passed)) found.push_back(passed.get());
+  }
+  return found;
+}
+
 bool Causes::is_explained(const Observation& observation) const {
   for (std::size_t i = 0; i < causes_.size(); ++i) {
     const auto& explanation = causes_[i].explanation;
@@ -235,7 +243,7 @@ std::vector<const Observation*> Causes::smallest_open() const {
 
 void Causes::find() {
   std::vector<const Observation*> passing;
-  for (const auto& observation : passed_) passing.push_back(observation.get());
+  for (std::size_t i = 0; i < std::min(passed_.size(), kSearchedIn); ++i) passing.push_back(passed_[i].get());
   while (searches_ < kMostSearches) {
     const std::vector<const Observation*> open = smallest_open();
     if (open.empty()) return;

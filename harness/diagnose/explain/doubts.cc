@@ -1,0 +1,67 @@
+#include "harness/diagnose/explain/doubts.h"
+
+#include <algorithm>
+
+namespace qconform::diagnose {
+namespace {
+
+bool is_doubtful(const FailureGroup& group) {
+  return group.cause && (group.status == Status::reproduced || group.status == Status::partial);
+}
+
+bool is_nameless(const FailureGroup& group) {
+  return !group.cause && group.failing_part.empty() && group.signature != "unexplained:shape";
+}
+
+void drop_name(FailureGroup& group) {
+  group.cause.reset();
+  group.explanation.reset();
+  group.only_when.clear();
+  group.status = Status::unexplained;
+  describe_place(group);
+}
+
+// Whether passing cases contradict the cause in spite of all that tells them from the failing ones.
+bool is_contradicted(const Causes& causes, FailureGroup& group) {
+  std::vector<FeatureSet> contradicting;
+  for (const Observation* passed : causes.contradicting(*group.cause)) {
+    contradicting.push_back(features_of(passed->test_case(), passed->expected()));
+  }
+  if (contradicting.empty()) return false;
+  const Region apart = learn_region(group.failures.failing, contradicting);
+  if (apart.conditions.empty() || apart.passing_inside > 0) return true;
+  group.only_when = apart.conditions;
+  return false;
+}
+
+// Whether one condition holds for the failing cases of both, and one passing case in ten of them at most.
+bool have_one_condition(const FailureGroup& group, const std::vector<FeatureSet>& nameless,
+                        const std::vector<FeatureSet>& passing) {
+  constexpr std::uint64_t kFailingOfEachPassing = 9;
+  std::vector<FeatureSet> failing = group.failures.failing;
+  failing.insert(failing.end(), nameless.begin(), nameless.end());
+  const Region region = learn_region(failing, passing);
+  return !region.conditions.empty() && region.passing_inside * kFailingOfEachPassing <= failing.size();
+}
+
+}  // namespace
+
+void drop_doubtful_names(const Causes& causes, const std::vector<FeatureSet>& passing,
+                         std::vector<FailureGroup>& groups) {
+  for (FailureGroup& group : groups) {
+    if (is_doubtful(group) && is_contradicted(causes, group)) drop_name(group);
+  }
+  std::uint64_t left = 0;
+  std::vector<FeatureSet> nameless;
+  for (const FailureGroup& group : groups) {
+    if (!is_nameless(group)) continue;
+    left += group.failures.examined;
+    nameless.insert(nameless.end(), group.failures.failing.begin(), group.failures.failing.end());
+  }
+  for (FailureGroup& group : groups) {
+    if (!is_doubtful(group) || left == 0) continue;
+    if (group.failures.examined < left || have_one_condition(group, nameless, passing)) drop_name(group);
+  }
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,20 @@
+// Names of causes that are not certain: which of them are dropped, so that nothing is told that a case contradicts.
+#pragma once
+
+#include <vector>
+
+#include "harness/diagnose/explain/campaign_diagnosis.h"
+
+namespace qconform::diagnose {
+
+/// Drops the name of each group that is not certain (Status::reproduced, partial) where
+/// - a passing case contradicts it: the models compute something wrong there, and nothing tells those cases from the
+///   failing ones (what does becomes a condition of the group, FailureGroup::only_when);
+/// - more failing cases are left without a name than have this one;
+/// - one condition holds for its failing cases and those without a name, and for hardly a passing one: they have one
+///   cause, which is not that.
+/// `passing`: features of passing cases.
+void drop_doubtful_names(const Causes& causes, const std::vector<FeatureSet>& passing,
+                         std::vector<FailureGroup>& groups);
+
+}  // namespace qconform::diagnose
