@@ -67,6 +67,7 @@ struct SizedModel {
   /// or where `takes` declines the classes that the case would have.
   std::optional<Case> (*realise)(const Row& row, std::size_t size, std::uint64_t seed, std::uint64_t index,
                                  const std::function<bool(const Row&)>& takes) = nullptr;
+  std::size_t small = sizes;  ///< sizes from this position on take so long that each has one case only
 };
 
 /// Says whether it matters which of some classes of a parameter, a bit for each, a case has.

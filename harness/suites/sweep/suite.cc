@@ -196,8 +196,9 @@ class SizesSuite final : public Suite {
 
   [[nodiscard]] Result<std::optional<Case>> next() override {
     for (; part_ < parts_.size(); ++part_, size_ = 0) {
-      for (; size_ < parts_[part_].swept->sized.sizes; ++size_, context_ = 0) {
-        while (context_ < kCasesOfSize) {
+      const SizedModel& sized = parts_[part_].swept->sized;
+      for (; size_ < sized.sizes; ++size_, context_ = 0) {
+        while (context_ < (size_ < sized.small ? kCasesOfSize : 1)) {
           if (auto test_case = draw(parts_[part_])) return test_case;
         }
       }

@@ -92,7 +92,7 @@ class SweepSuite final : public Suite {
 
 // The suite `sizes`: each extent alone crosses the sizes at which kernels change their way.
 
-/// Cases of each size, with other types, parameters and kernels.
+/// Cases of each size that is not among the largest, with other types, parameters and kernels.
 inline constexpr std::size_t kCasesOfSize = 3;
 
 /// `contracts`: what is taken of each of plans(), in their order; empty: everything. Names of the cases have the size,
