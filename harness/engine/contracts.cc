@@ -39,11 +39,13 @@ Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractPr
   Contracts contracts;
   GuardedOutput output;
   for (const sweep::Plan& plan : sweep::plans()) {
-    const auto probe = [&, asked = std::uint64_t{0}](const sweep::Row& row, std::uint64_t index) mutable {
+    const auto probe = [&, asked = std::uint64_t{0}](const sweep::Row& row,
+                                                     std::uint64_t index) mutable -> sweep::ProbeAnswer {
       if (progress) progress(plan.swept.model().name, asked++);
       const Case test_case = plan.swept.realise(row, seed, index);
       Worker* const worker = backend.worker();
-      return !is_refusal(worker != nullptr ? worker->ask(test_case) : execute(backend, test_case, output));
+      const Outcome outcome = worker != nullptr ? worker->ask(test_case) : execute(backend, test_case, output);
+      return {!is_refusal(outcome), reason_of(outcome)};
     };
     contracts.push_back(sweep::learn_contract(plan.swept.model(), plan.rows, probe));
   }

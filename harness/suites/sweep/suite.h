@@ -103,8 +103,16 @@ inline constexpr std::size_t kCasesOfSize = 3;
 
 // Learns what a backend takes by asking it: rows of a sweep model, one at a time.
 
-/// Whether the backend takes a case of the row, which the model allows. `index` tells draws of one row apart.
-using Probe = std::function<bool(const Row& row, std::uint64_t index)>;
+/// Whether a backend takes a case, and if not, what it says why.
+struct ProbeAnswer {
+  bool taken;
+  std::string reason;
+  ProbeAnswer(bool is_taken, std::string why = {})  // NOLINT(google-explicit-constructor): a reason is an extra
+      : taken(is_taken), reason(std::move(why)) {}
+};
+
+/// Asks the backend for a case of the row, which the model allows. `index` tells draws of one row apart.
+using Probe = std::function<ProbeAnswer(const Row& row, std::uint64_t index)>;
 
 struct LearningLimits {
   std::uint64_t probes = 2000;
@@ -124,7 +132,8 @@ struct LearntContract {
 };
 
 /// `rows` are rows of the model that meet many combinations, those of its covering array: they are asked where the
-/// plainest rows are all declined. Deterministic where the probe is. A class counts as taken where one probe with it
+/// plainest rows are all declined. Where these are declined too, rows are changed class by class towards reasons that
+/// come up seldom. Deterministic where the probe is. A class counts as taken where one probe with it
 /// was; a combination as declined where it was in every probe of it, in several contexts.
 [[nodiscard]] LearntContract learn_contract(const Model& model, std::span<const Row> rows, const Probe& probe,
                                             const LearningLimits& limits = {});
