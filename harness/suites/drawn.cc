@@ -133,21 +133,26 @@ const Operator& directed_operator(std::uint64_t index) {
   return target_of(index).known;
 }
 
-std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+Case directed_draw(Rng& rng, std::uint64_t index, const Swarm& swarm) {
+  return draw(rng, target_of(index), swarm);
+}
+
+std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const std::function<Case(Rng&)>& draw,
                                         const std::function<bool(const Case&)>& accepts, int attempts) {
   const auto gets_there = [&](const Case& drawn) {
     if (!accepts(drawn)) return false;
     const Merit merit = merit_of(drawn, target_of(index).corner_case);
     return merit.reached && merit.proves;
   };
-  return directed_attempt_where(seed, index, swarm, gets_there, attempts);
+  return directed_attempt_where(seed, index, draw, gets_there, attempts);
 }
 
-std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index,
+                                           const std::function<Case(Rng&)>& draw,
                                            const std::function<bool(const Case&)>& accepts, int attempts) {
   Rng rng = stream_of(seed, index);
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    Case drawn = draw(rng, target_of(index), swarm);
+    Case drawn = draw(rng);
     if (accepts(drawn)) return labelled(std::move(drawn), seed, index);
   }
   return std::nullopt;

@@ -80,13 +80,18 @@ class FuzzSuite final : public DrawnSuite {
 /// The operator that case `index` is of.
 [[nodiscard]] const Operator& directed_operator(std::uint64_t index);
 
-/// Case `index`, drawn with the features of `swarm` until `accepts` takes it and it gets where it aims: nothing where
-/// no one of `attempts` draws does.
-[[nodiscard]] std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+/// A draw of case `index` with the features of `swarm`, before it is known whether it gets where it aims.
+[[nodiscard]] Case directed_draw(Rng& rng, std::uint64_t index, const Swarm& swarm);
+
+/// Case `index`, drawn by `draw` until `accepts` takes it and it gets where it aims: nothing where no one of `attempts`
+/// draws does.
+[[nodiscard]] std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index,
+                                                      const std::function<Case(Rng&)>& draw,
                                                       const std::function<bool(const Case&)>& accepts, int attempts);
 
 /// The first of `attempts` draws of that case that `accepts` takes, whether or not it gets where it aims.
-[[nodiscard]] std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+[[nodiscard]] std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index,
+                                                         const std::function<Case(Rng&)>& draw,
                                                          const std::function<bool(const Case&)>& accepts, int attempts);
 
 /// The cases of a seed.

@@ -255,6 +255,20 @@ TEST(FuzzWithin, HasThreeTurnsOfFourInside) {
   EXPECT_GE(aims.size(), 20U);
 }
 
+TEST(DrawsWithin, AreRowsWhereNoDrawGetsThere) {
+  const auto contracts =
+      stated("QuantizeLinear: x type=float16, y type=int4, layout=partial last block, block size=32");
+  for (const auto make : {directed_within, random_within}) {
+    const auto suite = make("within", contracts, 1);
+    int cases = 0;
+    while (const auto test_case = *suite->next()) {
+      ASSERT_TRUE(lies_inside(*test_case, contracts)) << test_case->id;
+      ++cases;
+    }
+    EXPECT_GT(cases, 200);
+  }
+}
+
 TEST(FuzzWithin, DependsOnSeedIndexAndContractsAlone) {
   const FuzzWithin cases({stated(kInt8)});
   const FuzzWithin again({stated(kInt8)});
