@@ -176,6 +176,7 @@ std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, con
   if (!take_anything(narrow)) return suites;
   suites.push_back(directed_within("directed within " + name, narrow, seed));
   suites.push_back(random_within("random within " + name, narrow, seed));
+  suites.push_back(corpus_within("corpus within " + name, narrow));
   return suites;
 }
 

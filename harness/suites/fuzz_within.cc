@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "harness/model/draws/draws.h"
 #include "harness/model/family.h"
+#include "harness/model/relations/relation.h"
 #include "harness/suites/drawn.h"
+#include "harness/suites/select.h"
+#include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform {
@@ -88,6 +93,50 @@ std::optional<Case> DrawsWithin::draw_row_of(const Operator& known, Rng& rng) co
     }
   }
   return std::nullopt;
+}
+
+namespace {
+
+// Relations that leave the values of a case as they are, and change what contracts ask for.
+bool restates(const relations::Relation& relation) {
+  using enum relations::RelationTopic;
+  return relation.topic == signedness || relation.topic == padding || relation.topic == axes ||
+         relation.topic == channels;
+}
+
+// The cases that follow from this one; none where it is not one that relations speak of.
+std::vector<Case> restated(const Case& test_case) {
+  std::vector<Case> all;
+  const auto subject = relations::subject_of(test_case);
+  if (!subject) return all;
+  const Tensor output = classify(test_case).lowered->evaluate(RoundingProfile::correctly_rounded);
+  for (const relations::Relation& relation : relations::relations()) {
+    if (!restates(relation)) continue;
+    const auto applied = relation.apply(*subject);
+    if (const auto* derivation = std::get_if<relations::Derivation>(&applied)) {
+      auto derived = (*derivation)(output).derived;
+      std::move(derived.begin(), derived.end(), std::back_inserter(all));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<Case> DrawsWithin::recast(Case test_case) const {
+  std::optional<int> nearest = nearness_of(test_case);
+  while (nearest && *nearest < 0) {
+    std::optional<Case> better;
+    for (Case& other : restated(test_case)) {
+      const std::optional<int> nearness = nearness_of(other);
+      if (!nearness || *nearness <= *nearest) continue;
+      nearest = nearness;
+      better = std::move(other);
+    }
+    if (!better) return std::nullopt;
+    test_case = std::move(*better);
+  }
+  return nearest ? std::optional(std::move(test_case)) : std::nullopt;
 }
 
 std::optional<int> DrawsWithin::nearness_of(const Case& test_case) const {
@@ -312,6 +361,39 @@ class DirectedWithin final : public DrawnWithin {
 };
 
 }  // namespace
+
+namespace {
+
+class CorpusWithin final : public DrawnWithin {
+ public:
+  using DrawnWithin::DrawnWithin;
+
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (!corpus_) {
+      QCONFORM_ASSIGN(corpus_, CorpusSuite::open("corpus", corpus_folder(), "killers"));
+    }
+    for (;;) {
+      QCONFORM_ASSIGN(auto test_case, corpus_->next());
+      if (!test_case) return std::nullopt;
+      if (test_case->nodes.size() != 1 || inside().takes(*test_case)) continue;
+      const std::string id = test_case->id;
+      auto recast = inside().recast(std::move(*test_case));
+      if (!recast) continue;
+      recast->recorded_outputs.clear();
+      return named(*std::move(recast), "corpus-" + id, number_++);
+    }
+  }
+
+ private:
+  std::unique_ptr<CorpusSuite> corpus_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Suite> corpus_within(std::string name, std::vector<SweepContract> contracts) {
+  return std::make_unique<CorpusWithin>(std::move(name), std::move(contracts), 1);
+}
 
 std::unique_ptr<Suite> directed_within(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed) {
   return std::make_unique<DirectedWithin>(std::move(name), std::move(contracts), seed);

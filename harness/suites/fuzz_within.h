@@ -41,6 +41,9 @@ class DrawsWithin {
   /// A random case of the operator, with its features over those of `mix`. Where it lies is the caller's question.
   [[nodiscard]] Case draw(const Drawn& drawn, Rng& rng, const Swarm& mix = Swarm()) const;
 
+  /// The case in other words, by relations, that lies inside; nothing where none is found.
+  [[nodiscard]] std::optional<Case> recast(Case test_case) const;
+
   /// Whether any row is taken.
   [[nodiscard]] bool takes_anything() const { return !rows_.empty(); }
   /// The case of a row that is taken, the model and the row at random; where takes_anything().
@@ -104,6 +107,10 @@ inline constexpr std::uint64_t kRandomWithin = 1000;
 /// have a digest of the contracts.
 [[nodiscard]] std::unique_ptr<Suite> directed_within(std::string name, std::vector<sweep::SweepContract> contracts,
                                                      std::uint64_t seed);
+
+/// The reviewed cases that lie outside, said in other words that lie inside: x of the other sign, one more axis, pads
+/// written out.
+[[nodiscard]] std::unique_ptr<Suite> corpus_within(std::string name, std::vector<sweep::SweepContract> contracts);
 
 /// Random cases. Ends early where hardly any draw is taken.
 [[nodiscard]] std::unique_ptr<Suite> random_within(std::string name, std::vector<sweep::SweepContract> contracts,

@@ -307,6 +307,12 @@ const std::vector<HeldOutDefect> kHeldOutDefects{
              t.image = 0;
            }
          }},
+    {.name = "the least int32 is taken for an overflow, in int8 and below a multiplier of 1",
+     .total =
+         [](const QLinearConv& node, std::int64_t sum, std::int64_t bias) {
+           const bool is_int8 = node.operands.x_type == ElementType::int8 && node.operands.w_type == ElementType::int8;
+           return is_int8 && sum + bias == INT32_MIN ? std::int64_t{INT32_MAX} : sum + bias;
+         }},
     {.name = "tail channels of a 3x3 depthwise ignore two rows of padding",
      .tap =
          [](KernelTap& t) {
