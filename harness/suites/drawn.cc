@@ -9,6 +9,7 @@
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
+#include "harness/suites/sweep/suite.h"
 
 namespace qconform {
 namespace {
@@ -211,7 +212,9 @@ std::optional<std::uint64_t> aim_at(std::uint64_t index) {
 Case fuzz_case(std::uint64_t seed, std::uint64_t index) {
   const auto aim = aim_at(index);
   // One attempt each: in the time that a second one takes, the next case is drawn.
-  Case result = aim ? directed_attempt(seed, *aim) : random_case(seed, index);
+  std::optional<Case> sized = index % kFuzzSizes == kFuzzSizes - 1 ? sweep::draw_sized(seed, index) : std::nullopt;
+  Case result = sized ? std::move(*sized) : aim ? directed_attempt(seed, *aim) : random_case(seed, index);
+  result.expectation = Expectation::valid;
   result.id = "fuzz-" + std::to_string(seed) + "-" + std::to_string(index);
   result.provenance = {"fuzz", seed, index};
   return result;

@@ -47,8 +47,12 @@ class RandomSuite final : public DrawnSuite {
   RandomSuite(std::uint64_t seed, std::uint64_t count) : DrawnSuite("random", random_case, seed, count) {}
 };
 
+/// One large case costs as much as some hundred others.
+inline constexpr std::uint64_t kFuzzSizes = 256;
+
 /// Case `index` of `seed`: depends on nothing else, and is the same on every machine and compiler.
-/// Blocks of random cases, each with its own mix of features, and between them blocks of directed ones.
+/// Blocks of random cases, each with its own mix of features, and between them blocks of directed ones. Every
+/// kFuzzSizes-th case is of a size at which kernels change their way.
 [[nodiscard]] Case fuzz_case(std::uint64_t seed, std::uint64_t index);
 
 /// fuzz_case(), or random_case() in the place of a graph: for backends that take none, to whom a graph says nothing and

@@ -213,6 +213,17 @@ TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
   }
 }
 
+TEST(FuzzSuite, HasSizesAtWhichKernelsChangeTheirWay) {
+  std::set<std::string> sizes;
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    const Case test_case = fuzz_case(1, i * kFuzzSizes - 1);
+    ASSERT_EQ(classify(test_case).expectation(), Expectation::valid) << test_case.id;
+    if (!test_case.tags.empty() && test_case.tags[0].starts_with("size=")) sizes.insert(test_case.tags[0]);
+  }
+  EXPECT_GT(sizes.size(), 150U);
+  EXPECT_TRUE(fuzz_case(1, kFuzzSizes).tags.empty());
+}
+
 TEST(Swarm, ABlockSharesItsWeights) {
   for (std::uint64_t index = 0; index < 4 * kSwarmBlock; ++index) {
     const Swarm swarm = Swarm::of_case(7, index);

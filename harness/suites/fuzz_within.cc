@@ -95,6 +95,11 @@ std::optional<Case> DrawsWithin::draw_row_of(const Operator& known, Rng& rng) co
   return std::nullopt;
 }
 
+std::optional<Case> DrawsWithin::draw_size(Rng& rng) const {
+  const PlanRows& rows = *rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))];
+  return rows.swept.sized.sizes == 0 ? std::nullopt : sweep::draw_sized(rows.swept, rows.model, rows.solver, rng);
+}
+
 namespace {
 
 // Relations that leave the values of a case as they are, and change what contracts ask for.
@@ -237,7 +242,10 @@ Case draw(const DrawsWithin& inside, std::uint64_t seed, std::uint64_t turn, std
   const std::uint64_t block = place / kSwarmBlock;
   const std::uint64_t index = turn * kFuzzTurn + place;
   std::optional<Case> drawn;
-  if (block == 0) {
+  Rng sizes(seed ^ kInsideStream, ~index);
+  if (index % kFuzzSizes == kFuzzSizes - 1) {
+    drawn = inside.draw_size(sizes);
+  } else if (block == 0) {
     drawn = directed(inside, seed, turn * kSwarmBlock + place);
   } else if (block % 2 == 1) {
     drawn = random(inside, seed, index);

@@ -41,6 +41,8 @@ class DrawsWithin {
   /// A random case of the operator, with its features over those of `mix`. Where it lies is the caller's question.
   [[nodiscard]] Case draw(const Drawn& drawn, Rng& rng, const Swarm& mix = Swarm()) const;
 
+  /// A case of a size at which kernels change their way; nothing where no model that is taken has some.
+  [[nodiscard]] std::optional<Case> draw_size(Rng& rng) const;
   /// The case in other words, by relations, that lies inside; nothing where none is found.
   [[nodiscard]] std::optional<Case> recast(Case test_case) const;
 

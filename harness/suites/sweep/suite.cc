@@ -178,19 +178,50 @@ namespace {
 // Rows tried for a case of a size.
 constexpr std::uint64_t kRows = 24;
 
+// A plain row is as plain as it can be but for the parameters by which backends choose; others are small only.
+PartialRow begun(const Model& inside, const ConstraintSolver& solver, bool is_plain) {
+  PartialRow partial = solver.start();
+  for (std::size_t p = 0; p < inside.parameters.size(); ++p) {
+    const Parameter& parameter = inside.parameters[p];
+    const bool stays_plain =
+        parameter.role == ParameterRole::extent || (is_plain && parameter.role == ParameterRole::geometry);
+    if (!stays_plain) continue;
+    PartialRow deeper = partial;
+    if (solver.decide(deeper, p, parameter.plain)) partial = std::move(deeper);
+  }
+  return partial;
+}
+
+// A model and what is taken of it.
+struct TakenModel {
+  const SweptModel* swept;
+  Model inside;
+  std::optional<ConstraintSolver> solver = std::nullopt;
+};
+
+// The models that `has` accepts, of which something is taken.
+template <typename Has>
+std::vector<TakenModel> taken_models(const std::vector<SweepContract>& contracts, Has has) {
+  std::vector<TakenModel> taken;
+  for (std::size_t i = 0; i < plans().size(); ++i) {
+    const SweptModel& swept = plans()[i].swept;
+    const SweepContract contract = contracts.empty() ? whole_contract(swept.model()) : contracts[i];
+    if (has(swept) && contract.takes_anything()) taken.push_back({&swept, restricted(swept.model(), contract)});
+  }
+  return taken;
+}
+
+std::string prefix_of(const std::string& kind, const std::vector<SweepContract>& contracts) {
+  return contracts.empty() ? kind : kind + "-within-" + digest_of(contracts);
+}
+
 class SizesSuite final : public Suite {
  public:
   SizesSuite(std::string name, const std::vector<SweepContract>& contracts, std::uint64_t seed)
       : name_(std::move(name)),
-        prefix_(contracts.empty() ? "sizes" : "sizes-within-" + digest_of(contracts)),
-        seed_(seed) {
-    for (std::size_t i = 0; i < plans().size(); ++i) {
-      const SweptModel& swept = plans()[i].swept;
-      const SweepContract contract = contracts.empty() ? whole_contract(swept.model()) : contracts[i];
-      if (swept.sized.sizes > 0 && contract.takes_anything())
-        parts_.push_back({&swept, restricted(swept.model(), contract)});
-    }
-  }
+        prefix_(prefix_of("sizes", contracts)),
+        seed_(seed),
+        parts_(taken_models(contracts, [](const SweptModel& swept) { return swept.sized.sizes > 0; })) {}
 
   [[nodiscard]] std::string name() const override { return name_; }
 
@@ -207,20 +238,14 @@ class SizesSuite final : public Suite {
   }
 
  private:
-  struct Part {
-    const SweptModel* swept;
-    Model inside;
-    std::optional<ConstraintSolver> solver = std::nullopt;
-  };
-
-  std::optional<Case> draw(Part& part) {
+  std::optional<Case> draw(TakenModel& part) {
     const std::uint64_t context = context_++;
     if (!part.solver) part.solver.emplace(part.inside);
     const SizedModel& sized = part.swept->sized;
     const auto takes = [&](const Row& row) { return part.inside.allows(row); };
     for (std::uint64_t i = 0; i < kRows; ++i) {
       Rng rng(seed_, (size_ * kCasesOfSize + context) * kRows + i);
-      const auto row = part.solver->draw(begun(part, context), rng);
+      const auto row = part.solver->draw(begun(part.inside, *part.solver, context == 0), rng);
       if (!row) continue;
       auto test_case = sized.realise(*row, size_, seed_, (size_ * kCasesOfSize + context) * kRows + i, takes);
       if (!test_case) continue;
@@ -234,24 +259,10 @@ class SizesSuite final : public Suite {
     return std::nullopt;
   }
 
-  // The first context is as plain as it can be but for the parameters by which backends choose; the others are not.
-  [[nodiscard]] static PartialRow begun(const Part& part, std::uint64_t context) {
-    PartialRow partial = part.solver->start();
-    for (std::size_t p = 0; p < part.inside.parameters.size(); ++p) {
-      const Parameter& parameter = part.inside.parameters[p];
-      const bool stays_plain =
-          parameter.role == ParameterRole::extent || (context == 0 && parameter.role == ParameterRole::geometry);
-      if (!stays_plain) continue;
-      PartialRow deeper = partial;
-      if (part.solver->decide(deeper, p, parameter.plain)) partial = std::move(deeper);
-    }
-    return partial;
-  }
-
   std::string name_;
   std::string prefix_;  ///< prefix of its cases' names
   std::uint64_t seed_;
-  std::vector<Part> parts_;
+  std::vector<TakenModel> parts_;
   std::size_t part_ = 0;
   std::size_t size_ = 0;
   std::uint64_t context_ = 0;
@@ -261,6 +272,37 @@ class SizesSuite final : public Suite {
 
 std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<SweepContract>& contracts, std::uint64_t seed) {
   return std::make_unique<SizesSuite>(std::move(name), contracts, seed);
+}
+
+std::optional<Case> draw_sized(const SweptModel& swept, const Model& inside, const ConstraintSolver& solver, Rng& rng) {
+  const auto takes = [&](const Row& row) { return inside.allows(row); };
+  const std::size_t size = rng.below(static_cast<std::uint32_t>(swept.sized.sizes));
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    const auto row = solver.draw(begun(inside, solver, rng.chance(1, 3)), rng);
+    auto test_case = row ? swept.sized.realise(*row, size, rng.next(), i, takes) : std::nullopt;
+    if (!test_case) continue;
+    test_case->tags = {"size=" + swept.sized.name(size)};
+    return test_case;
+  }
+  return std::nullopt;
+}
+
+std::optional<Case> draw_sized(std::uint64_t seed, std::uint64_t index) {
+  struct SolvedModel {
+    SweptModel swept;
+    ConstraintSolver solver;
+  };
+  static const std::vector<SolvedModel> all = [] {
+    std::vector<SolvedModel> list;
+    for (const SweptModel& swept : swept_models()) {
+      if (swept.sized.sizes > 0) list.push_back({swept, ConstraintSolver(swept.model())});
+    }
+    return list;
+  }();
+  Rng rng(seed ^ 0x512E5U, index);
+  // Convolutions come first, and have most sizes.
+  const SolvedModel& one = all[rng.chance(1, 2) ? 0 : rng.below(static_cast<std::uint32_t>(all.size()))];
+  return draw_sized(one.swept, one.swept.model(), one.solver, rng);
 }
 
 }  // namespace qconform::sweep
