@@ -169,6 +169,12 @@ std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::strin
   return has_sizes ? sweep::sizes_suite("sizes within " + name, chosen, seed) : nullptr;
 }
 
+std::unique_ptr<Suite> neighbours_within(const Contracts& contracts, const std::string& name, std::uint64_t seed) {
+  const std::vector<sweep::SweepContract> narrow = sweep::narrow_ones(plain(contracts));
+  if (!take_anything(narrow)) return nullptr;
+  return sweep::neighbours_suite("neighbours within " + name, narrow, seed);
+}
+
 std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,
                                                  std::uint64_t seed) {
   const std::vector<sweep::SweepContract> narrow = sweep::narrow_ones(plain(contracts));

@@ -72,6 +72,7 @@ extern const LinearFilling kFilling;
 
 [[nodiscard]] SizedModel sized_quantize_linear();
 [[nodiscard]] SizedModel sized_dequantize_linear();
+[[nodiscard]] NeighbourModel neighbours();
 
 }  // namespace qconform::sweep::linear
 

@@ -242,8 +242,8 @@ namespace qconform::sweep {
 
 SweptModel swept_quantize_linear() {
   static constexpr std::array<std::string_view, 1> kOperators{"QuantizeLinear"};
-  return {linear::quantize::model, linear::quantize::realise, linear::quantize::classify,
-          linear::sized_quantize_linear(), kOperators};
+  return {linear::quantize::model,         linear::quantize::realise, linear::quantize::classify,
+          linear::sized_quantize_linear(), linear::neighbours(),      kOperators};
 }
 
 }  // namespace qconform::sweep

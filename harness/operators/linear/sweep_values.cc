@@ -411,8 +411,8 @@ namespace qconform::sweep {
 
 SweptModel swept_dequantize_linear() {
   static constexpr std::array<std::string_view, 1> kOperators{"DequantizeLinear"};
-  return {linear::dequantize::model, linear::dequantize::realise, linear::dequantize::classify,
-          linear::sized_dequantize_linear(), kOperators};
+  return {linear::dequantize::model,         linear::dequantize::realise, linear::dequantize::classify,
+          linear::sized_dequantize_linear(), linear::neighbours(),        kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -305,4 +305,81 @@ std::optional<Case> draw_sized(std::uint64_t seed, std::uint64_t index) {
   return draw_sized(one.swept, one.swept.model(), one.solver, rng);
 }
 
+namespace {
+
+constexpr std::size_t kSequences = 16;  ///< of each model
+
+class NeighboursSuite final : public Suite {
+ public:
+  NeighboursSuite(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)
+      : name_(std::move(name)),
+        contracts_(std::move(contracts)),
+        prefix_(prefix_of("neighbours", contracts_)),
+        seed_(seed),
+        parts_(taken_models(contracts_, [](const SweptModel& swept) { return !swept.neighbours.changes.empty(); })) {}
+
+  [[nodiscard]] std::string name() const override { return name_; }
+
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    for (; part_ < parts_.size(); ++part_, sequence_ = 0) {
+      for (; sequence_ < kSequences; ++sequence_, change_ = 0, before_.reset()) {
+        while (change_ <= parts_[part_].swept->neighbours.changes.size()) {
+          if (auto test_case = draw(parts_[part_])) return test_case;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // The first of a sequence, or the case before with one change; what is not taken is left out.
+  std::optional<Case> draw(TakenModel& part) {
+    const std::size_t change = change_++;
+    const std::uint64_t place = (part_ * kSequences + sequence_) * 32 + change;
+    Rng rng(seed_ ^ 0x4E16U, place);
+    const auto& changes = part.swept->neighbours.changes;
+    std::optional<Case> next = change == 0 ? first_of(part, rng)
+                               : before_   ? part.swept->neighbours.changed(*before_, change - 1, rng)
+                                           : std::nullopt;
+    if (!next || !is_taken(*next)) return std::nullopt;
+    next->id = fmt::format("{}-{}-{}-{}-{}", prefix_, next->node().op_type, seed_, sequence_, change);
+    next->expectation = Expectation::valid;
+    next->provenance = {name_, seed_, place};
+    next->tags = {change == 0 ? std::string("first of a sequence") : fmt::format("change={}", changes[change - 1])};
+    before_ = next;
+    return next;
+  }
+
+  std::optional<Case> first_of(TakenModel& part, Rng& rng) const {
+    if (!part.solver) part.solver.emplace(part.inside);
+    const auto row = part.solver->draw(begun(part.inside, *part.solver, sequence_ % 4 == 0), rng);
+    return row ? std::optional(part.swept->realise(*row, rng.next(), 0)) : std::nullopt;
+  }
+
+  [[nodiscard]] bool is_taken(const Case& test_case) const {
+    const Classification classification = classify(test_case);
+    if (classification.expectation() != Expectation::valid) return false;
+    if (contracts_.empty()) return true;
+    const auto place = place_of(test_case, classification, std::span(&contracts_, 1));
+    return place && contracts_[place->plan].takes(place->row);
+  }
+
+  std::string name_;
+  std::vector<SweepContract> contracts_;
+  std::string prefix_;  ///< prefix of its cases' names
+  std::uint64_t seed_;
+  std::vector<TakenModel> parts_;
+  std::size_t part_ = 0;
+  std::size_t sequence_ = 0;
+  std::size_t change_ = 0;
+  std::optional<Case> before_;
+};
+
+}  // namespace
+
+std::unique_ptr<Suite> neighbours_suite(std::string name, const std::vector<SweepContract>& contracts,
+                                        std::uint64_t seed) {
+  return std::make_unique<NeighboursSuite>(std::move(name), contracts, seed);
+}
+
 }  // namespace qconform::sweep

@@ -108,6 +108,13 @@ inline constexpr std::size_t kCasesOfSize = 3;
 /// The same of any model, whatever a backend takes; depends on seed and index alone.
 [[nodiscard]] std::optional<Case> draw_sized(std::uint64_t seed, std::uint64_t index);
 
+// The suite `neighbours`: nodes of which each differs in one thing from the one before, which a cache with an
+// incomplete key takes for the same.
+
+/// `contracts`: as for sizes_suite().
+[[nodiscard]] std::unique_ptr<Suite> neighbours_suite(std::string name, const std::vector<SweepContract>& contracts,
+                                                      std::uint64_t seed);
+
 // Learns what a backend takes by asking it: rows of a sweep model, one at a time.
 
 /// Whether a backend takes a case, and if not, what it says why.

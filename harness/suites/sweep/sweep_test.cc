@@ -519,6 +519,38 @@ TEST(Sizes, OfElementWiseOperatorsStayInsideAContract) {
               sizes.count("size=elements 65537") == 1);
 }
 
+// What a cache answers that knows nothing of the change: the output of the node before.
+TEST(Neighbours, ShowEachChange) {
+  std::set<std::string> shown;
+  Expected before;
+  for (const Case& test_case : all_of(*neighbours_suite("neighbours", {}, 1))) {
+    Expected expected = expect(test_case, Policy{});
+    ASSERT_EQ(expected.classification.expectation(), Expectation::valid) << test_case.id;
+    const bool is_change = test_case.tags.at(0).starts_with("change=");
+    if (is_change && is_failure(judge(expected, outcome::Produced(*before.output)).kind)) {
+      const std::string& op_type = test_case.node().op_type;
+      shown.insert((op_type.find("Conv") == std::string::npos ? op_type : "") + test_case.tags[0]);
+    }
+    before = std::move(expected);
+  }
+  std::size_t changes = 0;
+  for (const Plan& plan : plans()) changes += plan.swept.neighbours.changes.size();
+  EXPECT_EQ(shown.size(), changes) << ::testing::PrintToString(shown);
+}
+
+TEST(Neighbours, StayInsideAContract) {
+  std::vector<SweepContract> contracts;
+  for (const Plan& each : plans()) contracts.push_back(whole_contract(each.swept.model()));
+  contracts = narrow_ones(std::move(contracts));
+  contracts[0] = *parse_contract("operator=QLinearConv, x type=int8, w zero point=middle", plans()[0].swept.model());
+  const std::vector<Case> cases = all_of(*neighbours_suite("neighbours", contracts, 1));
+  EXPECT_GT(cases.size(), 80U);
+  for (const Case& test_case : cases) {
+    EXPECT_EQ(test_case.inputs[0]->type, ElementType::int8) << test_case.id;
+    EXPECT_NE(test_case.tags.at(0), "change=w zero point") << test_case.id;
+  }
+}
+
 TEST(Sizes, EveryKernelOfThisCpuPasses) {
   std::vector<std::unique_ptr<Backend>> backends;
   for (const std::string& name : backend::available_kernels()) {
