@@ -172,6 +172,7 @@ void add_own_suites(const SuitesOptions& options, const Contracts& contracts, co
   for (auto& drawn : drawn_within(contracts, name, seed)) add(std::move(drawn), suites.drawn);
   add(suite_within(contracts, name, seed), suites.own);
   add(sizes_within(contracts, name, seed, has_sizes), suites.own);
+  add(neighbours_within(contracts, name, seed), suites.own);
 }
 
 // Two that take the same share a suite.

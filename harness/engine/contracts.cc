@@ -39,11 +39,13 @@ Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractPr
   Contracts contracts;
   GuardedOutput output;
   for (const sweep::Plan& plan : sweep::plans()) {
-    const auto probe = [&, asked = std::uint64_t{0}](const sweep::Row& row, std::uint64_t index) mutable {
+    const auto probe = [&, asked = std::uint64_t{0}](const sweep::Row& row,
+                                                     std::uint64_t index) mutable -> sweep::ProbeAnswer {
       if (progress) progress(plan.swept.model().name, asked++);
       const Case test_case = plan.swept.realise(row, seed, index);
       Worker* const worker = backend.worker();
-      return !is_refusal(worker != nullptr ? worker->ask(test_case) : execute(backend, test_case, output));
+      const Outcome outcome = worker != nullptr ? worker->ask(test_case) : execute(backend, test_case, output);
+      return {!is_refusal(outcome), reason_of(outcome)};
     };
     contracts.push_back(sweep::learn_contract(plan.swept.model(), plan.rows, probe));
   }
@@ -167,6 +169,12 @@ std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::strin
   return has_sizes ? sweep::sizes_suite("sizes within " + name, chosen, seed) : nullptr;
 }
 
+std::unique_ptr<Suite> neighbours_within(const Contracts& contracts, const std::string& name, std::uint64_t seed) {
+  const std::vector<sweep::SweepContract> narrow = sweep::narrow_ones(plain(contracts));
+  if (!take_anything(narrow)) return nullptr;
+  return sweep::neighbours_suite("neighbours within " + name, narrow, seed);
+}
+
 std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,
                                                  std::uint64_t seed) {
   const std::vector<sweep::SweepContract> narrow = sweep::narrow_ones(plain(contracts));
@@ -174,6 +182,7 @@ std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, con
   if (!take_anything(narrow)) return suites;
   suites.push_back(directed_within("directed within " + name, narrow, seed));
   suites.push_back(random_within("random within " + name, narrow, seed));
+  suites.push_back(corpus_within("corpus within " + name, narrow));
   return suites;
 }
 

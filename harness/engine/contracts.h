@@ -42,6 +42,10 @@ inline constexpr std::size_t kCasesWithin = 3000;
 [[nodiscard]] std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name,
                                                   std::uint64_t seed, bool only_narrow = false);
 
+/// Nodes that differ in one thing each from the one before, inside what is taken narrowly. Null where nothing is.
+[[nodiscard]] std::unique_ptr<Suite> neighbours_within(const Contracts& contracts, const std::string& name,
+                                                       std::uint64_t seed);
+
 /// Covers every three classes that are taken together, with drawn cases up to kCasesWithin. Null where nothing is
 /// taken, and where everything is: then the sweep itself does.
 [[nodiscard]] std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name, std::uint64_t seed);

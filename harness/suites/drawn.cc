@@ -9,6 +9,7 @@
 #include "harness/model/family.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
+#include "harness/suites/sweep/suite.h"
 
 namespace qconform {
 namespace {
@@ -133,21 +134,26 @@ const Operator& directed_operator(std::uint64_t index) {
   return target_of(index).known;
 }
 
-std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+Case directed_draw(Rng& rng, std::uint64_t index, const Swarm& swarm) {
+  return draw(rng, target_of(index), swarm);
+}
+
+std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const std::function<Case(Rng&)>& draw,
                                         const std::function<bool(const Case&)>& accepts, int attempts) {
   const auto gets_there = [&](const Case& drawn) {
     if (!accepts(drawn)) return false;
     const Merit merit = merit_of(drawn, target_of(index).corner_case);
     return merit.reached && merit.proves;
   };
-  return directed_attempt_where(seed, index, swarm, gets_there, attempts);
+  return directed_attempt_where(seed, index, draw, gets_there, attempts);
 }
 
-std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index,
+                                           const std::function<Case(Rng&)>& draw,
                                            const std::function<bool(const Case&)>& accepts, int attempts) {
   Rng rng = stream_of(seed, index);
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    Case drawn = draw(rng, target_of(index), swarm);
+    Case drawn = draw(rng);
     if (accepts(drawn)) return labelled(std::move(drawn), seed, index);
   }
   return std::nullopt;
@@ -206,7 +212,9 @@ std::optional<std::uint64_t> aim_at(std::uint64_t index) {
 Case fuzz_case(std::uint64_t seed, std::uint64_t index) {
   const auto aim = aim_at(index);
   // One attempt each: in the time that a second one takes, the next case is drawn.
-  Case result = aim ? directed_attempt(seed, *aim) : random_case(seed, index);
+  std::optional<Case> sized = index % kFuzzSizes == kFuzzSizes - 1 ? sweep::draw_sized(seed, index) : std::nullopt;
+  Case result = sized ? std::move(*sized) : aim ? directed_attempt(seed, *aim) : random_case(seed, index);
+  result.expectation = Expectation::valid;
   result.id = "fuzz-" + std::to_string(seed) + "-" + std::to_string(index);
   result.provenance = {"fuzz", seed, index};
   return result;

@@ -47,8 +47,12 @@ class RandomSuite final : public DrawnSuite {
   RandomSuite(std::uint64_t seed, std::uint64_t count) : DrawnSuite("random", random_case, seed, count) {}
 };
 
+/// One large case costs as much as some hundred others.
+inline constexpr std::uint64_t kFuzzSizes = 256;
+
 /// Case `index` of `seed`: depends on nothing else, and is the same on every machine and compiler.
-/// Blocks of random cases, each with its own mix of features, and between them blocks of directed ones.
+/// Blocks of random cases, each with its own mix of features, and between them blocks of directed ones. Every
+/// kFuzzSizes-th case is of a size at which kernels change their way.
 [[nodiscard]] Case fuzz_case(std::uint64_t seed, std::uint64_t index);
 
 /// fuzz_case(), or random_case() in the place of a graph: for backends that take none, to whom a graph says nothing and
@@ -80,13 +84,18 @@ class FuzzSuite final : public DrawnSuite {
 /// The operator that case `index` is of.
 [[nodiscard]] const Operator& directed_operator(std::uint64_t index);
 
-/// Case `index`, drawn with the features of `swarm` until `accepts` takes it and it gets where it aims: nothing where
-/// no one of `attempts` draws does.
-[[nodiscard]] std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+/// A draw of case `index` with the features of `swarm`, before it is known whether it gets where it aims.
+[[nodiscard]] Case directed_draw(Rng& rng, std::uint64_t index, const Swarm& swarm);
+
+/// Case `index`, drawn by `draw` until `accepts` takes it and it gets where it aims: nothing where no one of `attempts`
+/// draws does.
+[[nodiscard]] std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index,
+                                                      const std::function<Case(Rng&)>& draw,
                                                       const std::function<bool(const Case&)>& accepts, int attempts);
 
 /// The first of `attempts` draws of that case that `accepts` takes, whether or not it gets where it aims.
-[[nodiscard]] std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+[[nodiscard]] std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index,
+                                                         const std::function<Case(Rng&)>& draw,
                                                          const std::function<bool(const Case&)>& accepts, int attempts);
 
 /// The cases of a seed.

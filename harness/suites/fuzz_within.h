@@ -21,21 +21,30 @@ namespace qconform {
 /// Draws cases that lie inside what one backend takes.
 class DrawsWithin {
  public:
-  /// An operator of which something is taken, and the features by which its cases come to lie there.
+  /// An operator of which something is taken, and the features by which its cases come to lie there; nothing where
+  /// hardly any draw does: its cases are those of rows.
   struct Drawn {
     const Operator* known;
-    Swarm swarm;
+    std::optional<Swarm> swarm;
   };
 
   /// `contracts`: what is taken of each of sweep::plans(), in their order. Draws some hundreds of cases to see which
   /// features lead there.
   explicit DrawsWithin(std::vector<sweep::SweepContract> contracts);
 
-  /// Operators whose draws get there; those that no draw gets to are missing, though their rows() may.
+  /// Operators of which something is taken.
   [[nodiscard]] const std::vector<Drawn>& drawn() const { return drawn_; }
-  /// Null where no draw of the operator gets there.
+  /// Null where nothing of the operator is taken.
   [[nodiscard]] const Drawn* of(const Operator& known) const;
   [[nodiscard]] bool takes(const Case& test_case) const { return nearness_of(test_case) == 0; }
+
+  /// A random case of the operator, with its features over those of `mix`. Where it lies is the caller's question.
+  [[nodiscard]] Case draw(const Drawn& drawn, Rng& rng, const Swarm& mix = Swarm()) const;
+
+  /// A case of a size at which kernels change their way; nothing where no model that is taken has some.
+  [[nodiscard]] std::optional<Case> draw_size(Rng& rng) const;
+  /// The case in other words, by relations, that lies inside; nothing where none is found.
+  [[nodiscard]] std::optional<Case> recast(Case test_case) const;
 
   /// Whether any row is taken.
   [[nodiscard]] bool takes_anything() const { return !rows_.empty(); }
@@ -49,6 +58,7 @@ class DrawsWithin {
   // Rows of one plan. On the heap, because the solver refers to the model.
   struct PlanRows {
     PlanRows(const sweep::Plan& of, const sweep::SweepContract& contract);
+    [[nodiscard]] Case draw(Rng& rng) const;
     const sweep::SweptModel& swept;
     sweep::Model model;
     sweep::ConstraintSolver solver;
@@ -58,6 +68,8 @@ class DrawsWithin {
   [[nodiscard]] double mean_nearness(const Operator& known, const Swarm& swarm) const;
   [[nodiscard]] std::optional<Swarm> fitted(const Family& family, const Operator& known) const;
   [[nodiscard]] bool reaches(const Operator& known, const Swarm& swarm) const;
+  /// The case of a row of that operator; nothing where hardly any row is of it.
+  [[nodiscard]] std::optional<Case> draw_row_of(const Operator& known, Rng& rng) const;
 
   std::vector<sweep::SweepContract> contracts_;
   std::vector<Drawn> drawn_;
@@ -88,7 +100,7 @@ class FuzzWithin {
 // Random and directed cases inside what a backend takes: drawn with the features that its contract wants, and dropped
 // where they lie outside all the same.
 
-/// Most cases of the suites `directed within` and `random within`.
+/// Most cases of each of the suites `directed within` and `random within`.
 inline constexpr std::uint64_t kDirectedWithin = 1000;
 inline constexpr std::uint64_t kRandomWithin = 1000;
 
@@ -97,6 +109,10 @@ inline constexpr std::uint64_t kRandomWithin = 1000;
 /// have a digest of the contracts.
 [[nodiscard]] std::unique_ptr<Suite> directed_within(std::string name, std::vector<sweep::SweepContract> contracts,
                                                      std::uint64_t seed);
+
+/// The reviewed cases that lie outside, said in other words that lie inside: x of the other sign, one more axis, pads
+/// written out.
+[[nodiscard]] std::unique_ptr<Suite> corpus_within(std::string name, std::vector<sweep::SweepContract> contracts);
 
 /// Random cases. Ends early where hardly any draw is taken.
 [[nodiscard]] std::unique_ptr<Suite> random_within(std::string name, std::vector<sweep::SweepContract> contracts,

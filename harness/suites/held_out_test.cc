@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -306,6 +307,12 @@ const std::vector<HeldOutDefect> kHeldOutDefects{
              t.image = 0;
            }
          }},
+    {.name = "the least int32 is taken for an overflow, in int8 and below a multiplier of 1",
+     .total =
+         [](const QLinearConv& node, std::int64_t sum, std::int64_t bias) {
+           const bool is_int8 = node.operands.x_type == ElementType::int8 && node.operands.w_type == ElementType::int8;
+           return is_int8 && sum + bias == INT32_MIN ? std::int64_t{INT32_MAX} : sum + bias;
+         }},
     {.name = "tail channels of a 3x3 depthwise ignore two rows of padding",
      .tap =
          [](KernelTap& t) {
@@ -326,6 +333,38 @@ TEST(HeldOut, EveryDefectIsKilledByTheDefaultRun) {
                            !first_kill(defect, 40'000, 60'000).empty();
     EXPECT_TRUE(is_killed) << defect.name;
   }
+}
+
+// Each in the cases of one large size.
+TEST(HeldOut, DefectsOfLargeSizesAreKilled) {
+  const std::pair<const char*, HeldOutDefect> defects[] = {
+      {"size=line 2049",
+       {.name = "no halo between tiles of 1,024",
+        .tap =
+            [](KernelTap& t) {
+              t.counts = t.output[0] % 1024 != 1023 || t.kernel[0] + 1 < t.geometry().axes[0].kernel;
+            }}},
+      {"size=row 5000",
+       {.name = "columns in 12 bits",
+        .tap = [](KernelTap& t) { t.x.back() = t.x.back() < 4096 ? t.x.back() : t.x.back() - 4096; }}},
+      {"size=weights 262145",
+       {.name = "beyond 256 KiB of weights the zero point of x is lost",
+        .total = [](const QLinearConv& node, std::int64_t sum,
+                    std::int64_t bias) { return sum + bias + (node.operands.x_zero_point != 0 ? 1 << 20 : 0); }}},
+  };
+  auto opened = open_suite("sizes", {});
+  ASSERT_TRUE(opened) << opened.error().text();
+  std::set<std::string> killed;
+  while (const auto test_case = *(*opened)[0]->next()) {
+    for (const auto& [size, defect] : defects) {
+      if (test_case->tags[0] != size || test_case->node().op_type != "QLinearConv") continue;
+      const Expected expected = expect(*test_case, Policy{});
+      const QLinearConv* node = qlinear_conv_of(*expected.classification.lowered);
+      Tensor y = PlainKernel(*node, *test_case, defect).run(*expected.output);
+      if (is_failure(judge(expected, outcome::Produced(std::move(y))).kind)) killed.insert(size);
+    }
+  }
+  EXPECT_EQ(killed.size(), std::size(defects)) << ::testing::PrintToString(killed);
 }
 
 // Cases of an operator of one input until a kernel that computes `wrong` of them is told from the reference.

@@ -28,7 +28,8 @@ using Suites = std::vector<std::unique_ptr<Suite>>;
 
 constexpr std::array kSuites{
     SuiteInfo{"conformance",
-              "what `qconform run` takes by default: killers, corpus, directed, graphs (1000), sweep, sizes and qdq"},
+              "what `qconform run` takes by default: killers, corpus, directed, graphs (1000), sweep, sizes, "
+              "neighbours and qdq"},
     SuiteInfo{"killers", "few small cases that every defect model gets wrong, on each type of data that it concerns"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
     SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
@@ -39,8 +40,8 @@ constexpr std::array kSuites{
     SuiteInfo{"within",
               "with `run`: cases inside what each backend takes, which is learnt; a part of conformance for those that "
               "are named and are no kernels of qconform"},
-    SuiteInfo{"sizes",
-              "each extent alone across the sizes at which kernels change their way, to 512; --seed chooses the rest"},
+    SuiteInfo{"sizes", "each extent alone across the sizes at which kernels change their way; --seed chooses the rest"},
+    SuiteInfo{"neighbours", "nodes of which each differs from the one before in one thing; --seed chooses them"},
     SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other corner cases; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
     SuiteInfo{
@@ -96,7 +97,7 @@ constexpr std::uint64_t kConformanceGraphs = 1000;
 Result<Suites> open_conformance(std::uint64_t seed) {
   QCONFORM_ASSIGN(auto sources, open_suites({"killers", "corpus", "directed"}, {.seed = seed, .cases = {}}));
   QCONFORM_ASSIGN(auto graphs, open_suites({"graphs"}, {.seed = seed, .cases = kConformanceGraphs}));
-  QCONFORM_ASSIGN(auto systematic, open_suites({"sweep", "sizes", "qdq"}, {.seed = seed, .cases = {}}));
+  QCONFORM_ASSIGN(auto systematic, open_suites({"sweep", "sizes", "neighbours", "qdq"}, {.seed = seed, .cases = {}}));
   for (auto* part : {&graphs, &systematic}) std::move(part->begin(), part->end(), std::back_inserter(sources));
   return sources;
 }
@@ -204,6 +205,7 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (name == "qdq")
     return kept_if_usual(std::make_unique<sweep::SweepSuite>("qdq", sweep::unit_plans, options.seed), options);
   if (name == "sizes") return kept_if_usual(sweep::sizes_suite("sizes", {}, options.seed), options);
+  if (name == "neighbours") return kept_if_usual(sweep::neighbours_suite("neighbours", {}, options.seed), options);
   if (name == "directed") return drawn(name, directed_case, options, DirectedSuite::kDefaultCases);
   if (name == "within") return fail("--suite", "within is made for backends: it goes with qconform run and matrix");
   if (const DrawnSuite::Draw draw = draw_of_suite(name)) return drawn(name, draw, options, RandomSuite::kDefaultCases);

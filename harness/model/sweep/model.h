@@ -67,6 +67,14 @@ struct SizedModel {
   /// or where `takes` declines the classes that the case would have.
   std::optional<Case> (*realise)(const Row& row, std::size_t size, std::uint64_t seed, std::uint64_t index,
                                  const std::function<bool(const Row&)>& takes) = nullptr;
+  std::size_t small = sizes;  ///< sizes from this position on take so long that each has one case only
+};
+
+/// Changes of one thing in a node, for cases one after the other that a cache might take for the same.
+struct NeighbourModel {
+  std::span<const std::string_view> changes = {};
+  /// The case with that change, valid where the case is; nothing where it has no such thing.
+  std::optional<Case> (*changed)(const Case& test_case, std::size_t change, Rng& rng) = nullptr;
 };
 
 /// Says whether it matters which of some classes of a parameter, a bit for each, a case has.
@@ -85,6 +93,7 @@ struct SweptModel {
   /// The case is valid and one of the model's.
   Row (*classify)(const Case& test_case, const Asked& asked);
   SizedModel sized = {};
+  NeighbourModel neighbours = {};
   /// The operators whose cases the rows make, in ONNX's default domain: each operator has one model at most.
   std::span<const std::string_view> operators = {};
 };

@@ -138,6 +138,26 @@ TEST(LearntContract, AsksForEveryCombinationOfTheCore) {
   }
 }
 
+// Each check is named in turn, and no plain row passes more than one.
+TEST(LearntContract, ClimbsByTheReasonsOfRefusals) {
+  const Plan& plan = plans().front();
+  const Model& model = plan.swept.model();
+  const ParameterFinder at{model};
+  const std::pair<const char*, std::uint8_t> checks[] = {{"x type", 0},       {"group", 2}, {"kernel", 2},
+                                                         {"w parameters", 0}, {"batch", 0}, {"bias", 1}};
+  const auto answer = [&](const Row& row, std::uint64_t index) -> ProbeAnswer {
+    for (const auto& [name, chosen] : checks) {
+      if (row[at(name)] != chosen) return {false, std::string(name) + ": not that, in case " + std::to_string(index)};
+    }
+    return true;
+  };
+  const LearntContract learnt = learn_contract(model, {}, answer);
+  ASSERT_TRUE(learnt.contract.takes_anything());
+  for (const auto& [name, chosen] : checks) EXPECT_EQ(learnt.contract.taken[at(name)], 1U << chosen) << name;
+  const auto silent = [&](const Row& row, std::uint64_t index) { return answer(row, index).taken; };
+  EXPECT_FALSE(learn_contract(model, {}, silent).contract.takes_anything());
+}
+
 // Two rules of which one is a part of the other, in the model's rows: size 4 excludes mode on.
 TEST(LearntContract, HasNoCombinationThatOthersImply) {
   for (int size = 0; size < 4; ++size) {

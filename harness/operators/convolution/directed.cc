@@ -1,7 +1,9 @@
 #include "harness/operators/convolution/hooks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/directed_draft.h"
@@ -86,6 +88,28 @@ void sprinkle_large_pairs(Rng& rng, Convolution& c) {
   sprinkle(rng, c.w, rng.chance(1, 2) ? 127 : -128, 1, 2);
 }
 
+// A bias that puts the least or the largest sum of each channel at that end of int32, and no other beyond it.
+void put_sums_at_ends(Rng& rng, Convolution& c) {
+  using Int32 = std::numeric_limits<std::int32_t>;
+  c.bias.reset();
+  const ConvolutionSums sums = exact_sums(c);
+  std::vector<std::int32_t> bias;
+  for (std::int64_t m = 0; m < c.output_channels(); ++m) {
+    std::int64_t least = Int32::max();
+    std::int64_t largest = Int32::min();
+    for (std::size_t i = 0; i < sums.values.size(); ++i) {
+      if (sums.channel_of(i) != static_cast<std::size_t>(m)) continue;
+      least = std::min(least, sums.values[i]);
+      largest = std::max(largest, sums.values[i]);
+    }
+    // A bias of int32 gets no positive sum down to the low end.
+    const bool is_low = largest < 0 || (least <= 0 && rng.chance(1, 2));
+    bias.push_back(static_cast<std::int32_t>(is_low ? Int32::min() - least : Int32::max() - largest));
+  }
+  c.bias = std::move(bias);
+  fit_output(rng, c, static_cast<int>(rng.between(100, 256)));
+}
+
 bool is_deep(CornerCase corner_case, bool is_quantized, Rng& rng) {
   if (corner_case == CornerCase::float_accumulation) return true;
   return corner_case == CornerCase::int32_wrap && (!is_quantized || rng.chance(1, 8));
@@ -154,7 +178,9 @@ void aim_output(Rng& rng, Convolution& c, CornerCase corner_case) {
     case CornerCase::clamp_high: return overshoot(rng, c);
     case CornerCase::conversion_overflow: return settle_beside_large_channel(rng, c, 31);
     case CornerCase::large_multiplier: return settle_beside_large_channel(rng, c, 20);
-    case CornerCase::bias_near_limit: return settle_beside_dead_channel(rng, c);
+    case CornerCase::bias_near_limit:
+      if (Rng own = aside(rng, 7); own.chance(1, 2)) return put_sums_at_ends(own, c);
+      return settle_beside_dead_channel(rng, c);
     case CornerCase::subnormal_scale: return make_subnormal(rng, c);
     case CornerCase::scale_outside_domain: return leave_domain(rng, c);
     case CornerCase::small_sum: return shrink_sums(rng, c, true);

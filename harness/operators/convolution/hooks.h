@@ -83,6 +83,7 @@ namespace qconform::sweep {
 
 [[nodiscard]] SweptModel swept_convolutions();
 [[nodiscard]] SizedModel sized_convolutions();
+[[nodiscard]] NeighbourModel neighbouring_convolutions();
 
 }  // namespace qconform::sweep
 

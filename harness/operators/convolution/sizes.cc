@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/hooks.h"
@@ -37,6 +38,9 @@ enum class SweptExtent : std::uint8_t {
   depthwise_kernel_height,  ///< both beside a kernel of 3 along the other axes
   edge,                     ///< edges of a small x under a kernel of 3: see set_edge()
   depthwise_edge,           ///< as `edge`, with one group for each channel
+  line,                     ///< outputs of one axis under several taps
+  row,                      ///< width of images that are one row high
+  weights,                  ///< elements of w
 };
 
 struct SweptSize {
@@ -64,7 +68,10 @@ constexpr std::array kNames{"input channels",
                             "depthwise kernel width",
                             "depthwise kernel height",
                             "edge",
-                            "depthwise edge"};
+                            "depthwise edge",
+                            "line",
+                            "row",
+                            "weights"};
 
 // One below, at and beyond each power of two to 512; 127 to 129 and 255 to 257, where 8-bit indices end, are among
 // them.
@@ -84,6 +91,8 @@ std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {
 }
 
 constexpr std::int64_t kEdges = 32;
+// The largest size of which there is more than one case.
+constexpr std::int64_t kLargestOfSmall = 513;
 
 const std::vector<SweptSize>& all_sizes() {
   static const std::vector<SweptSize> all = [] {
@@ -111,6 +120,11 @@ const std::vector<SweptSize>& all_sizes() {
     add(SweptExtent::depthwise_pads, up_to(0, 80));
     add(SweptExtent::pointwise_pads, up_to(0, 15));
     for (const SweptExtent extent : {SweptExtent::edge, SweptExtent::depthwise_edge}) add(extent, up_to(0, kEdges - 1));
+    add(SweptExtent::batch, {16, 32, 33});
+    add(SweptExtent::pointwise_pixels, {1023, 1025, 2049, 4097});
+    add(SweptExtent::line, {1023, 1025, 2049, 4097, 8193});
+    add(SweptExtent::row, {1025, 4095, 4097, 5000});
+    add(SweptExtent::weights, {1 << 15, 1 << 16, (1 << 18) + 1, (1 << 20) + 1});
     return list;
   }();
   return all;
@@ -176,8 +190,18 @@ void make_pointwise(ConvolutionGeometry& sizes) {
   }
 }
 
+// Channels for so many weights, in whole vectors or any number of them.
+void set_weights(Rng& rng, std::int64_t weights, ConvolutionGeometry& sizes) {
+  std::int64_t taps = 1;
+  for (const SpatialAxis& axis : sizes.axes) taps *= axis.kernel;
+  const std::int64_t step = rng.chance(1, 2) ? 32 : 1;
+  const auto at_least = [&](std::int64_t count) { return (count + step - 1) / step * step; };
+  const std::int64_t inputs = at_least(static_cast<std::int64_t>(std::sqrt(static_cast<double>(weights / taps))));
+  set_channels(sizes, {1, inputs, at_least(weights / (inputs * taps) + 1)});
+}
+
 // False where the shape has no such extent.
-bool resize(const SweptSize& size, ConvolutionGeometry& sizes) {
+bool resize(Rng& rng, const SweptSize& size, ConvolutionGeometry& sizes) {
   if (needs_height(size.extent) && sizes.axes.size() < 2) return false;
   switch (size.extent) {
     case SweptExtent::input_channels:
@@ -224,6 +248,15 @@ bool resize(const SweptSize& size, ConvolutionGeometry& sizes) {
       for (SpatialAxis& axis : sizes.axes) axis.kernel = 3;
       (size.extent == SweptExtent::depthwise_kernel_width ? sizes.axes.back() : sizes.axes.front()).kernel = size.value;
       break;
+    case SweptExtent::line:
+      sizes.axes.back().kernel = std::max<std::int64_t>(sizes.axes.back().kernel, 3);
+      sizes.axes.back().output = size.value;
+      return sizes.axes.size() == 1;
+    case SweptExtent::row:
+      for (SpatialAxis& axis : sizes.axes) axis.output = 1;
+      sizes.axes.back().output = size.value;
+      return sizes.axes.size() > 1;
+    case SweptExtent::weights: set_weights(rng, size.value, sizes); break;
   }
   return true;
 }
@@ -249,6 +282,10 @@ Row classes_of(Row row, const ConvolutionGeometry& sizes) {
   return row;
 }
 
+bool is_large(const SweptSize& size) {
+  return size.value > kLargestOfSmall;
+}
+
 // Elements of x: one extent alone is large, and not what follows from it on three axes.
 constexpr std::int64_t kMostInput = 1 << 16;
 
@@ -265,8 +302,14 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Rng own(rng.next());
     ConvolutionGeometry sizes = draw_sizes(own, drawn_row, 1);
-    if (!resize(all_sizes()[size], sizes) || !place(drawn_row, sizes) || input_elements(sizes) > kMostInput) continue;
+    const SweptSize& wanted = all_sizes()[size];
+    const std::int64_t most = is_large(wanted) ? 4 * kMostInput : kMostInput;
+    if (!resize(own, wanted, sizes) || !place(drawn_row, sizes) || input_elements(sizes) > most) continue;
     Row row = classes_of(drawn_row, sizes);
+    // What the zero point of x adds to each output is a sum over the weights.
+    Row shifted = row;
+    shifted[kXZeroPoint] = kOther;
+    if (wanted.extent == SweptExtent::weights && takes(shifted)) row = std::move(shifted);
     if (!takes(row)) continue;
     DrawnConvolution drawn = draw_values(own, row, sizes);
     // One of many outputs is often near a tie.
@@ -288,7 +331,9 @@ std::string size_name(std::size_t size) {
 namespace qconform::sweep {
 
 SizedModel sized_convolutions() {
-  return {convolution::all_sizes().size(), convolution::size_name, convolution::realise_size};
+  const auto& all = convolution::all_sizes();
+  const auto large = std::find_if(all.begin(), all.end(), convolution::is_large);
+  return {all.size(), convolution::size_name, convolution::realise_size, static_cast<std::size_t>(large - all.begin())};
 }
 
 }  // namespace qconform::sweep

@@ -81,8 +81,8 @@ namespace qconform::sweep {
 
 SweptModel swept_convolutions() {
   static constexpr std::array<std::string_view, 2> kOperators{"QLinearConv", "ConvInteger"};
-  return {convolution::model, convolution::realise, convolution::classify_convolution, sized_convolutions(),
-          kOperators};
+  return {convolution::model,   convolution::realise,        convolution::classify_convolution,
+          sized_convolutions(), neighbouring_convolutions(), kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -294,14 +294,18 @@ std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const std::vect
   return tensor;
 }
 
-void classify_common(const LinearQuantization& node, Row& row) {
+void classify_placement(const LinearQuantization& node, Row& row) {
   const auto* const version = std::find(std::begin(kVersions), std::end(kVersions), node.opset_version);
   row[kVersion] = static_cast<std::uint8_t>(version - std::begin(kVersions));
   row[kRank] = static_cast<std::uint8_t>(node.x.shape.size());
-  row[kLayout] = layout_class(node);
   row[kAxis] = axis_class(node);
   row[kBlock] = block_class(node.block_size.value_or(0));
   row[kElements] = elements_class(node.x.elements());
+}
+
+void classify_common(const LinearQuantization& node, Row& row) {
+  classify_placement(node, row);
+  row[kLayout] = layout_class(node);
   row[kZeroPoint] = zero_points_class(node.zero_point);
   row[kScales] = node.scale.elements() == 1 ? kOneScale : are_distinct(node.scale) ? kDistinctScales : kAlike;
 }

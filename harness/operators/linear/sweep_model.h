@@ -51,8 +51,28 @@ enum VersionClass : std::uint8_t { k10, k13, k19, k21, k23, k24, k25 };
 [[nodiscard]] std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const std::vector<std::int64_t>& shape,
                                                      ElementType type);
 
+/// Writes the classes of version, shape and attributes into `row`.
+void classify_placement(const LinearQuantization& node, Row& row);
 /// Writes the common classes of a valid case into `row`.
 void classify_common(const LinearQuantization& node, Row& row);
+
+/// What the sizes of both operators ask of a model.
+struct LinearFilling {
+  bool quantizes;
+  /// Gives a placed node its types, parameters and data.
+  LinearQuantization (*with_values)(Rng& rng, const Row& row, LinearQuantization placed);
+  Row (*classify)(const Case& test_case, const Asked& asked);
+};
+namespace quantize {
+extern const LinearFilling kFilling;
+}
+namespace dequantize {
+extern const LinearFilling kFilling;
+}
+
+[[nodiscard]] SizedModel sized_quantize_linear();
+[[nodiscard]] SizedModel sized_dequantize_linear();
+[[nodiscard]] NeighbourModel neighbours();
 
 }  // namespace qconform::sweep::linear
 

@@ -192,9 +192,7 @@ LinearQuantization draw_parameters(Rng& rng, const Row& row, LinearQuantization 
   return node;
 }
 
-Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
-  Rng rng(seed, index);
-  const LinearQuantization placed = draw_placement(rng, row, true);
+LinearQuantization with_values(Rng& rng, const Row& row, LinearQuantization placed) {
   LinearQuantization result;
   // Narrow types round some values into another class: then other scales are drawn.
   for (int attempt = 0; attempt < 64; ++attempt) {
@@ -203,7 +201,12 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
     draw_quantized_values(rng, node, row[kValues], result.x);
     if (quantized_values_class(node, result.x) == row[kValues]) break;
   }
-  return build_linear(std::move(result));
+  return result;
+}
+
+Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
+  Rng rng(seed, index);
+  return build_linear(with_values(rng, row, draw_placement(rng, row, true)));
 }
 
 std::uint8_t scale_class(const Tensor& scale) {
@@ -230,13 +233,17 @@ Row classify(const Case& test_case, const Asked& asked) {
 }
 
 }  // namespace
+
+const LinearFilling kFilling{true, with_values, classify};
+
 }  // namespace qconform::sweep::linear::quantize
 
 namespace qconform::sweep {
 
 SweptModel swept_quantize_linear() {
   static constexpr std::array<std::string_view, 1> kOperators{"QuantizeLinear"};
-  return {linear::quantize::model, linear::quantize::realise, linear::quantize::classify, {}, kOperators};
+  return {linear::quantize::model,         linear::quantize::realise, linear::quantize::classify,
+          linear::sized_quantize_linear(), linear::neighbours(),      kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -375,14 +375,17 @@ std::uint8_t values_class(const Tensor& x) {
   return ends * 2 > elements ? kEnds : kOrdinary;
 }
 
-Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
-  Rng rng(seed, index);
-  LinearQuantization node = draw_placement(rng, row, false);
+LinearQuantization with_values(Rng& rng, const Row& row, LinearQuantization node) {
   if (row[kOutputDtype] == 1) node.output_dtype = static_cast<std::int64_t>(kFloats[row[kYType]]);
   node.x = draw_x(rng, row, node.x.shape);
   node.scale = draw_scales(rng, row, node.scale.shape);
   node.zero_point = draw_zero_points(rng, row, node.scale.shape, node.x.type);
-  return build_linear(std::move(node));
+  return node;
+}
+
+Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
+  Rng rng(seed, index);
+  return build_linear(with_values(rng, row, draw_placement(rng, row, false)));
 }
 
 Row classify(const Case& test_case, const Asked& asked) {
@@ -400,13 +403,16 @@ Row classify(const Case& test_case, const Asked& asked) {
 
 }  // namespace
 
+const LinearFilling kFilling{false, with_values, classify};
+
 }  // namespace qconform::sweep::linear::dequantize
 
 namespace qconform::sweep {
 
 SweptModel swept_dequantize_linear() {
   static constexpr std::array<std::string_view, 1> kOperators{"DequantizeLinear"};
-  return {linear::dequantize::model, linear::dequantize::realise, linear::dequantize::classify, {}, kOperators};
+  return {linear::dequantize::model,         linear::dequantize::realise, linear::dequantize::classify,
+          linear::sized_dequantize_linear(), linear::neighbours(),        kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -8,6 +8,8 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -100,17 +102,33 @@ class AskedRows {
   bool is_taken(const Row& row) {
     const auto known = answers_.find(row);
     if (known != answers_.end()) return known->second;
-    const bool taken = probe_(row, learnt_.probes++);
-    if (taken) note(row);
-    return answers_[row] = taken;
+    const ProbeAnswer answer = probe_(row, learnt_.probes++);
+    if (answer.taken) note(row);
+    if (!answer.taken && taken_.empty()) note_refusal(row, answer.reason);
+    return answers_[row] = answer.taken;
   }
 
   bool is_taken_with_other_values(const Row& row) {
     for (int i = 0; i < kFurtherDraws && has_budget(); ++i) {
-      if (probe_(row, learnt_.probes++)) return true;
+      if (probe_(row, learnt_.probes++).taken) return true;
     }
     return false;
   }
+
+  // As is_taken_with_other_values(), and what is taken counts.
+  bool retry(const Row& row) {
+    const bool taken = is_taken_with_other_values(row);
+    if (taken) note(row);
+    return taken;
+  }
+
+  // Rows with one reason, as long as no row is taken.
+  struct Refusals {
+    std::uint64_t count = 0;
+    Row first;
+  };
+  // By reason, without its numbers.
+  [[nodiscard]] const std::map<std::string, Refusals>& refusals() const { return refusals_; }
 
   [[nodiscard]] std::optional<Row> nearest_taken(const Row& row) const {
     const auto nearest = std::min_element(
@@ -119,6 +137,12 @@ class AskedRows {
   }
 
  private:
+  void note_refusal(const Row& row, std::string reason) {
+    std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
+    Refusals& same = refusals_[reason];
+    if (same.count++ == 0) same.first = row;
+  }
+
   // A taken row with a new class is where others are looked for.
   void note(const Row& row) {
     bool is_new = false;
@@ -136,6 +160,7 @@ class AskedRows {
   std::vector<Row> taken_;
   std::vector<Row> bases_;
   std::map<Row, bool> answers_;
+  std::map<std::string, Refusals> refusals_;
 };
 
 class ContractLearner {
@@ -176,6 +201,33 @@ class ContractLearner {
     for (std::size_t i = 0; i < many.size() && i < kRowsToFirst && asked_.taken().empty() && asked_.has_budget(); ++i) {
       (void)asked_.is_taken(many[i]);
     }
+    climb();
+  }
+
+  // Kernels check one thing after the other, and name the first that does not fit: the rows that come farthest are
+  // those with the rarest reason. One class at a time changes in them, until a reason comes up that is new, or a row is
+  // taken. One reason for all rows names an operator that the backend does not have.
+  void climb() {
+    std::set<std::string> climbed;
+    while (asked_.taken().empty() && asked_.has_budget() && asked_.refusals().size() > 1) {
+      const auto* rarest = static_cast<const std::pair<const std::string, AskedRows::Refusals>*>(nullptr);
+      for (const auto& refusal : asked_.refusals()) {
+        if (climbed.contains(refusal.first)) continue;
+        if (rarest == nullptr || refusal.second.count < rarest->second.count) rarest = &refusal;
+      }
+      if (rarest == nullptr) return;
+      climbed.insert(rarest->first);
+      try_around(Row(rarest->second.first));
+    }
+  }
+
+  // A reason may be one of values, too: a row is drawn again before another.
+  void try_around(const Row& base) {
+    if (asked_.retry(base)) return;
+    for_each_class([&](const ClassChoice& term) {
+      if (!asked_.taken().empty() || !asked_.has_budget()) return;
+      if (const auto row = rows_.with(base, {&term, 1})) (void)(asked_.is_taken(*row));
+    });
   }
 
   bool advance(ClassChoices& core) const {

@@ -178,26 +178,58 @@ namespace {
 // Rows tried for a case of a size.
 constexpr std::uint64_t kRows = 24;
 
+// A plain row is as plain as it can be but for the parameters by which backends choose; others are small only.
+PartialRow begun(const Model& inside, const ConstraintSolver& solver, bool is_plain) {
+  PartialRow partial = solver.start();
+  for (std::size_t p = 0; p < inside.parameters.size(); ++p) {
+    const Parameter& parameter = inside.parameters[p];
+    const bool stays_plain =
+        parameter.role == ParameterRole::extent || (is_plain && parameter.role == ParameterRole::geometry);
+    if (!stays_plain) continue;
+    PartialRow deeper = partial;
+    if (solver.decide(deeper, p, parameter.plain)) partial = std::move(deeper);
+  }
+  return partial;
+}
+
+// A model and what is taken of it.
+struct TakenModel {
+  const SweptModel* swept;
+  Model inside;
+  std::optional<ConstraintSolver> solver = std::nullopt;
+};
+
+// The models that `has` accepts, of which something is taken.
+template <typename Has>
+std::vector<TakenModel> taken_models(const std::vector<SweepContract>& contracts, Has has) {
+  std::vector<TakenModel> taken;
+  for (std::size_t i = 0; i < plans().size(); ++i) {
+    const SweptModel& swept = plans()[i].swept;
+    const SweepContract contract = contracts.empty() ? whole_contract(swept.model()) : contracts[i];
+    if (has(swept) && contract.takes_anything()) taken.push_back({&swept, restricted(swept.model(), contract)});
+  }
+  return taken;
+}
+
+std::string prefix_of(const std::string& kind, const std::vector<SweepContract>& contracts) {
+  return contracts.empty() ? kind : kind + "-within-" + digest_of(contracts);
+}
+
 class SizesSuite final : public Suite {
  public:
   SizesSuite(std::string name, const std::vector<SweepContract>& contracts, std::uint64_t seed)
       : name_(std::move(name)),
-        prefix_(contracts.empty() ? "sizes" : "sizes-within-" + digest_of(contracts)),
-        seed_(seed) {
-    for (std::size_t i = 0; i < plans().size(); ++i) {
-      const SweptModel& swept = plans()[i].swept;
-      const SweepContract contract = contracts.empty() ? whole_contract(swept.model()) : contracts[i];
-      if (swept.sized.sizes > 0 && contract.takes_anything())
-        parts_.push_back({&swept, restricted(swept.model(), contract)});
-    }
-  }
+        prefix_(prefix_of("sizes", contracts)),
+        seed_(seed),
+        parts_(taken_models(contracts, [](const SweptModel& swept) { return swept.sized.sizes > 0; })) {}
 
   [[nodiscard]] std::string name() const override { return name_; }
 
   [[nodiscard]] Result<std::optional<Case>> next() override {
     for (; part_ < parts_.size(); ++part_, size_ = 0) {
-      for (; size_ < parts_[part_].swept->sized.sizes; ++size_, context_ = 0) {
-        while (context_ < kCasesOfSize) {
+      const SizedModel& sized = parts_[part_].swept->sized;
+      for (; size_ < sized.sizes; ++size_, context_ = 0) {
+        while (context_ < (size_ < sized.small ? kCasesOfSize : 1)) {
           if (auto test_case = draw(parts_[part_])) return test_case;
         }
       }
@@ -206,20 +238,14 @@ class SizesSuite final : public Suite {
   }
 
  private:
-  struct Part {
-    const SweptModel* swept;
-    Model inside;
-    std::optional<ConstraintSolver> solver = std::nullopt;
-  };
-
-  std::optional<Case> draw(Part& part) {
+  std::optional<Case> draw(TakenModel& part) {
     const std::uint64_t context = context_++;
     if (!part.solver) part.solver.emplace(part.inside);
     const SizedModel& sized = part.swept->sized;
     const auto takes = [&](const Row& row) { return part.inside.allows(row); };
     for (std::uint64_t i = 0; i < kRows; ++i) {
       Rng rng(seed_, (size_ * kCasesOfSize + context) * kRows + i);
-      const auto row = part.solver->draw(begun(part, context), rng);
+      const auto row = part.solver->draw(begun(part.inside, *part.solver, context == 0), rng);
       if (!row) continue;
       auto test_case = sized.realise(*row, size_, seed_, (size_ * kCasesOfSize + context) * kRows + i, takes);
       if (!test_case) continue;
@@ -233,24 +259,10 @@ class SizesSuite final : public Suite {
     return std::nullopt;
   }
 
-  // The first context is as plain as it can be but for the parameters by which backends choose; the others are not.
-  [[nodiscard]] static PartialRow begun(const Part& part, std::uint64_t context) {
-    PartialRow partial = part.solver->start();
-    for (std::size_t p = 0; p < part.inside.parameters.size(); ++p) {
-      const Parameter& parameter = part.inside.parameters[p];
-      const bool stays_plain =
-          parameter.role == ParameterRole::extent || (context == 0 && parameter.role == ParameterRole::geometry);
-      if (!stays_plain) continue;
-      PartialRow deeper = partial;
-      if (part.solver->decide(deeper, p, parameter.plain)) partial = std::move(deeper);
-    }
-    return partial;
-  }
-
   std::string name_;
   std::string prefix_;  ///< prefix of its cases' names
   std::uint64_t seed_;
-  std::vector<Part> parts_;
+  std::vector<TakenModel> parts_;
   std::size_t part_ = 0;
   std::size_t size_ = 0;
   std::uint64_t context_ = 0;
@@ -260,6 +272,114 @@ class SizesSuite final : public Suite {
 
 std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<SweepContract>& contracts, std::uint64_t seed) {
   return std::make_unique<SizesSuite>(std::move(name), contracts, seed);
+}
+
+std::optional<Case> draw_sized(const SweptModel& swept, const Model& inside, const ConstraintSolver& solver, Rng& rng) {
+  const auto takes = [&](const Row& row) { return inside.allows(row); };
+  const std::size_t size = rng.below(static_cast<std::uint32_t>(swept.sized.sizes));
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    const auto row = solver.draw(begun(inside, solver, rng.chance(1, 3)), rng);
+    auto test_case = row ? swept.sized.realise(*row, size, rng.next(), i, takes) : std::nullopt;
+    if (!test_case) continue;
+    test_case->tags = {"size=" + swept.sized.name(size)};
+    return test_case;
+  }
+  return std::nullopt;
+}
+
+std::optional<Case> draw_sized(std::uint64_t seed, std::uint64_t index) {
+  struct SolvedModel {
+    SweptModel swept;
+    ConstraintSolver solver;
+  };
+  static const std::vector<SolvedModel> all = [] {
+    std::vector<SolvedModel> list;
+    for (const SweptModel& swept : swept_models()) {
+      if (swept.sized.sizes > 0) list.push_back({swept, ConstraintSolver(swept.model())});
+    }
+    return list;
+  }();
+  Rng rng(seed ^ 0x512E5U, index);
+  // Convolutions come first, and have most sizes.
+  const SolvedModel& one = all[rng.chance(1, 2) ? 0 : rng.below(static_cast<std::uint32_t>(all.size()))];
+  return draw_sized(one.swept, one.swept.model(), one.solver, rng);
+}
+
+namespace {
+
+constexpr std::size_t kSequences = 16;  ///< of each model
+
+class NeighboursSuite final : public Suite {
+ public:
+  NeighboursSuite(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)
+      : name_(std::move(name)),
+        contracts_(std::move(contracts)),
+        prefix_(prefix_of("neighbours", contracts_)),
+        seed_(seed),
+        parts_(taken_models(contracts_, [](const SweptModel& swept) { return !swept.neighbours.changes.empty(); })) {}
+
+  [[nodiscard]] std::string name() const override { return name_; }
+
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    for (; part_ < parts_.size(); ++part_, sequence_ = 0) {
+      for (; sequence_ < kSequences; ++sequence_, change_ = 0, before_.reset()) {
+        while (change_ <= parts_[part_].swept->neighbours.changes.size()) {
+          if (auto test_case = draw(parts_[part_])) return test_case;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // The first of a sequence, or the case before with one change; what is not taken is left out.
+  std::optional<Case> draw(TakenModel& part) {
+    const std::size_t change = change_++;
+    const std::uint64_t place = (part_ * kSequences + sequence_) * 32 + change;
+    Rng rng(seed_ ^ 0x4E16U, place);
+    const auto& changes = part.swept->neighbours.changes;
+    std::optional<Case> next = change == 0 ? first_of(part, rng)
+                               : before_   ? part.swept->neighbours.changed(*before_, change - 1, rng)
+                                           : std::nullopt;
+    if (!next || !is_taken(*next)) return std::nullopt;
+    next->id = fmt::format("{}-{}-{}-{}-{}", prefix_, next->node().op_type, seed_, sequence_, change);
+    next->expectation = Expectation::valid;
+    next->provenance = {name_, seed_, place};
+    next->tags = {change == 0 ? std::string("first of a sequence") : fmt::format("change={}", changes[change - 1])};
+    before_ = next;
+    return next;
+  }
+
+  std::optional<Case> first_of(TakenModel& part, Rng& rng) const {
+    if (!part.solver) part.solver.emplace(part.inside);
+    const auto row = part.solver->draw(begun(part.inside, *part.solver, sequence_ % 4 == 0), rng);
+    return row ? std::optional(part.swept->realise(*row, rng.next(), 0)) : std::nullopt;
+  }
+
+  [[nodiscard]] bool is_taken(const Case& test_case) const {
+    const Classification classification = classify(test_case);
+    if (classification.expectation() != Expectation::valid) return false;
+    if (contracts_.empty()) return true;
+    const auto place = place_of(test_case, classification, std::span(&contracts_, 1));
+    return place && contracts_[place->plan].takes(place->row);
+  }
+
+  std::string name_;
+  std::vector<SweepContract> contracts_;
+  std::string prefix_;  ///< prefix of its cases' names
+  std::uint64_t seed_;
+  std::vector<TakenModel> parts_;
+  std::size_t part_ = 0;
+  std::size_t sequence_ = 0;
+  std::size_t change_ = 0;
+  std::optional<Case> before_;
+};
+
+}  // namespace
+
+std::unique_ptr<Suite> neighbours_suite(std::string name, const std::vector<SweepContract>& contracts,
+                                        std::uint64_t seed) {
+  return std::make_unique<NeighboursSuite>(std::move(name), contracts, seed);
 }
 
 }  // namespace qconform::sweep

@@ -92,7 +92,7 @@ class SweepSuite final : public Suite {
 
 // The suite `sizes`: each extent alone crosses the sizes at which kernels change their way.
 
-/// Cases of each size, with other types, parameters and kernels.
+/// Cases of each size that is not among the largest, with other types, parameters and kernels.
 inline constexpr std::size_t kCasesOfSize = 3;
 
 /// `contracts`: what is taken of each of plans(), in their order; empty: everything. Names of the cases have the size,
@@ -101,10 +101,32 @@ inline constexpr std::size_t kCasesOfSize = 3;
 [[nodiscard]] std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<SweepContract>& contracts,
                                                  std::uint64_t seed);
 
+/// Draws a case of a size, any of the model's as often, inside of `inside`, whose rows `solver` has. Nothing where a
+/// few rows do not go with the size.
+[[nodiscard]] std::optional<Case> draw_sized(const SweptModel& swept, const Model& inside,
+                                             const ConstraintSolver& solver, Rng& rng);
+/// The same of any model, whatever a backend takes; depends on seed and index alone.
+[[nodiscard]] std::optional<Case> draw_sized(std::uint64_t seed, std::uint64_t index);
+
+// The suite `neighbours`: nodes of which each differs in one thing from the one before, which a cache with an
+// incomplete key takes for the same.
+
+/// `contracts`: as for sizes_suite().
+[[nodiscard]] std::unique_ptr<Suite> neighbours_suite(std::string name, const std::vector<SweepContract>& contracts,
+                                                      std::uint64_t seed);
+
 // Learns what a backend takes by asking it: rows of a sweep model, one at a time.
 
-/// Whether the backend takes a case of the row, which the model allows. `index` tells draws of one row apart.
-using Probe = std::function<bool(const Row& row, std::uint64_t index)>;
+/// Whether a backend takes a case, and if not, what it says why.
+struct ProbeAnswer {
+  bool taken;
+  std::string reason;
+  ProbeAnswer(bool is_taken, std::string why = {})  // NOLINT(google-explicit-constructor): a reason is an extra
+      : taken(is_taken), reason(std::move(why)) {}
+};
+
+/// Asks the backend for a case of the row, which the model allows. `index` tells draws of one row apart.
+using Probe = std::function<ProbeAnswer(const Row& row, std::uint64_t index)>;
 
 struct LearningLimits {
   std::uint64_t probes = 2000;
@@ -124,7 +146,8 @@ struct LearntContract {
 };
 
 /// `rows` are rows of the model that meet many combinations, those of its covering array: they are asked where the
-/// plainest rows are all declined. Deterministic where the probe is. A class counts as taken where one probe with it
+/// plainest rows are all declined. Where these are declined too, rows are changed class by class towards reasons that
+/// come up seldom. Deterministic where the probe is. A class counts as taken where one probe with it
 /// was; a combination as declined where it was in every probe of it, in several contexts.
 [[nodiscard]] LearntContract learn_contract(const Model& model, std::span<const Row> rows, const Probe& probe,
                                             const LearningLimits& limits = {});

@@ -453,12 +453,31 @@ TEST(Sizes, HaveValidCasesOfEachWithItsExtent) {
   std::set<std::string> sizes;
   for (const Case& test_case : all_of(*suite)) {
     EXPECT_EQ(expect(test_case, Policy{}).classification.expectation(), Expectation::valid) << test_case.id;
-    sizes.insert(test_case.tags.at(0));
+    const std::string& op_type = test_case.node().op_type;
+    sizes.insert((op_type.find("Conv") == std::string::npos ? op_type : "") + test_case.tags.at(0));
     if (test_case.tags[0] == "size=input channels 257") {
       EXPECT_EQ(test_case.inputs[0]->shape[1], 257);
     }
     if (test_case.tags[0] == "size=batch 9") {
       EXPECT_EQ(test_case.inputs[0]->shape[0], 9);
+    }
+    if (test_case.tags[0] == "size=line 8193") {
+      EXPECT_EQ(test_case.inputs[0]->shape.size(), 3U);
+      EXPECT_GE(test_case.inputs[0]->shape[2], 8193);
+    }
+    if (test_case.tags[0] == "size=weights 262145") {
+      const Tensor& w = *test_case.inputs[test_case.node().op_type == "ConvInteger" ? 1 : 3];
+      EXPECT_GE(w.elements(), 262145);
+    }
+    if (test_case.tags[0] == "size=elements 65537") {
+      EXPECT_GE(test_case.inputs[0]->elements(), 65537);
+    }
+    if (test_case.tags[0] == "size=channels 300") {
+      EXPECT_EQ(test_case.inputs[1]->elements(), 300);
+    }
+    if (test_case.tags[0].starts_with("size=axis of 6")) {
+      EXPECT_EQ(test_case.inputs[0]->shape.size(), 6U);
+      EXPECT_FALSE(test_case.inputs[1]->is_scalar());
     }
   }
   EXPECT_GT(sizes.size(), 300U);
@@ -469,6 +488,7 @@ TEST(Sizes, StayInsideAContract) {
   const Plan& plan = plans().front();
   std::vector<SweepContract> contracts;
   for (const Plan& each : plans()) contracts.push_back(whole_contract(each.swept.model()));
+  contracts = narrow_ones(std::move(contracts));
   contracts[0] = *parse_contract("operator=QLinearConv, x type=int8, w zero point=middle, dilation=1, spatial rank=2",
                                  plan.swept.model());
   const auto suite = sizes_suite("sizes", contracts, 1);
@@ -478,6 +498,56 @@ TEST(Sizes, StayInsideAContract) {
     EXPECT_EQ(test_case.inputs[0]->type, ElementType::int8) << test_case.id;
     EXPECT_EQ(test_case.inputs[0]->shape.size(), 4U) << test_case.id;
     EXPECT_FALSE(test_case.tags.at(0).starts_with("size=dilation") && test_case.tags[0] != "size=dilation 1");
+  }
+}
+
+TEST(Sizes, OfElementWiseOperatorsStayInsideAContract) {
+  std::vector<SweepContract> contracts;
+  for (const Plan& each : plans()) contracts.push_back(whole_contract(each.swept.model()));
+  contracts = narrow_ones(std::move(contracts));
+  contracts[1] =
+      *parse_contract("rank=2|3, x type=float16, y type=uint8, layout=per axis|partial last block, axis=last",
+                      plans()[1].swept.model());
+  std::set<std::string> sizes;
+  for (const Case& test_case : all_of(*sizes_suite("sizes", contracts, 1))) {
+    EXPECT_EQ(test_case.inputs[0]->type, ElementType::float16) << test_case.id;
+    EXPECT_EQ(test_case.inputs[1]->is_scalar(), false) << test_case.id;
+    EXPECT_LE(test_case.inputs[0]->shape.size(), 3U) << test_case.id;
+    sizes.insert(test_case.tags[0]);
+  }
+  EXPECT_TRUE(sizes.count("size=channels 4097") == 1 && sizes.count("size=block 128") == 1 &&
+              sizes.count("size=elements 65537") == 1);
+}
+
+// What a cache answers that knows nothing of the change: the output of the node before.
+TEST(Neighbours, ShowEachChange) {
+  std::set<std::string> shown;
+  Expected before;
+  for (const Case& test_case : all_of(*neighbours_suite("neighbours", {}, 1))) {
+    Expected expected = expect(test_case, Policy{});
+    ASSERT_EQ(expected.classification.expectation(), Expectation::valid) << test_case.id;
+    const bool is_change = test_case.tags.at(0).starts_with("change=");
+    if (is_change && is_failure(judge(expected, outcome::Produced(*before.output)).kind)) {
+      const std::string& op_type = test_case.node().op_type;
+      shown.insert((op_type.find("Conv") == std::string::npos ? op_type : "") + test_case.tags[0]);
+    }
+    before = std::move(expected);
+  }
+  std::size_t changes = 0;
+  for (const Plan& plan : plans()) changes += plan.swept.neighbours.changes.size();
+  EXPECT_EQ(shown.size(), changes) << ::testing::PrintToString(shown);
+}
+
+TEST(Neighbours, StayInsideAContract) {
+  std::vector<SweepContract> contracts;
+  for (const Plan& each : plans()) contracts.push_back(whole_contract(each.swept.model()));
+  contracts = narrow_ones(std::move(contracts));
+  contracts[0] = *parse_contract("operator=QLinearConv, x type=int8, w zero point=middle", plans()[0].swept.model());
+  const std::vector<Case> cases = all_of(*neighbours_suite("neighbours", contracts, 1));
+  EXPECT_GT(cases.size(), 80U);
+  for (const Case& test_case : cases) {
+    EXPECT_EQ(test_case.inputs[0]->type, ElementType::int8) << test_case.id;
+    EXPECT_NE(test_case.tags.at(0), "change=w zero point") << test_case.id;
   }
 }
 

@@ -90,6 +90,28 @@ TEST(NarrowKernels, AMantissaThatRoundsUpUnnoticedIsFound) {
   EXPECT_TRUE(report.backends[1].fails());
 }
 
+// Plain cases of what such kernels take are hardly ever met by chance: what they say of each refused case leads there.
+TEST(NarrowKernels, OfOneKindOfLayerGetDrawnCases) {
+  const std::pair<const char*, const char*> kernels[] = {
+      {"depthwise_uint8", "QLinearConv"}, {"dense_int8", "QLinearConv"}, {"half_channels", "QuantizeLinear"}};
+  for (const auto& [name, op_type] : kernels) {
+    std::vector<std::unique_ptr<Backend>> backends;
+    backends.push_back(open(name));
+    ASSERT_NE(backends[0], nullptr);
+    for (auto& suite : drawn_within(learn_contracts(*backends[0], 1), name, 1)) {
+      std::vector<std::unique_ptr<Suite>> suites;
+      const bool is_drawn = !suite->name().starts_with("corpus");
+      suites.push_back(std::move(suite));
+      Report report;
+      ASSERT_TRUE(run_suites(suites, backends, {}, report));
+      EXPECT_FALSE(report.backends[0].fails()) << name;
+      if (is_drawn) {
+        EXPECT_GT(report.backends[0].operators.at(op_type).attempted(), 150U) << name;
+      }
+    }
+  }
+}
+
 TEST(LearntContracts, AreWhatNarrowKernelsTake) {
   for (const Narrow& kernel : kKernels) {
     const auto backend = open(kernel);
