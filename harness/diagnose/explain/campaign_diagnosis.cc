@@ -58,7 +58,7 @@ void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const
   constexpr std::uint64_t kTurn = 16;
   if (number >= RelatedFailures::kLearnt && number % kTurn != 0) return;
   const std::uint64_t kept = number < RelatedFailures::kLearnt ? number : number / kTurn;
-  const FeatureSet features = features_of(test_case, expected);
+  const CaseTraits features = features_of(test_case, expected);
   if (kept < RelatedFailures::kLearnt) {
     subject.passing.push_back(features);
   } else {
@@ -395,14 +395,14 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
 // Learns the region of a group. If the suite has too few cases for one, those that the explanation was tried on may
 // tell.
 Region CampaignDiagnosis::region_of(const DiagnosedOperator& subject, const FailureGroup& group) {
-  std::vector<FeatureSet> failing = group.failures.failing;
+  std::vector<CaseTraits> failing = group.failures.failing;
   failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());
   Region region = learn_region(failing, subject.passing);
   region.failing = group.failures.failing.size();
   if (!region.conditions.empty() || !group.explanation) return region;
   const Region& tried = group.explanation->region;
   const bool holds =
-      std::all_of(failing.begin(), failing.end(), [&](const FeatureSet& features) { return tried.contains(features); });
+      std::all_of(failing.begin(), failing.end(), [&](const CaseTraits& features) { return tried.contains(features); });
   return holds && !tried.conditions.empty() ? tried : region;
 }
 

@@ -33,7 +33,7 @@ struct RelatedFailures {
 
   std::uint64_t examined = 0;
   std::uint64_t evidence = 0;  ///< wrong elements of those, up to kEvidence of each
-  std::vector<FeatureSet> failing;
+  std::vector<CaseTraits> failing;
   Evidence kept;  ///< the first ones, and later ones at growing distances
 
   void note(const Observation& observation);
@@ -52,7 +52,7 @@ struct FailureGroup {
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
   RelatedFailures failures;
-  std::vector<FeatureSet> smallest;  ///< features of smaller cases that were made of these
+  std::vector<CaseTraits> smallest;  ///< features of smaller cases that were made of these
 };
 
 /// Says where the failures are wrong, which names those without a cause or a failing part.
@@ -175,8 +175,8 @@ class CampaignDiagnosis final : public Diagnoser {
 
   /// Features of failing cases with one signature, and of passing cases, which were gathered elsewhere.
   struct Learnt {
-    std::vector<FeatureSet> failing;
-    std::vector<FeatureSet> passing;
+    std::vector<CaseTraits> failing;
+    std::vector<CaseTraits> passing;
   };
 
   /// The backends outlive it.
@@ -214,7 +214,7 @@ class CampaignDiagnosis final : public Diagnoser {
   struct DiagnosedOperator {
     BaseArithmetic base;           ///< from the first failure on
     std::optional<Causes> causes;  ///< present from the first failure on
-    std::vector<FeatureSet> passing;
+    std::vector<CaseTraits> passing;
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
     int explanations = 0;
