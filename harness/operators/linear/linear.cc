@@ -58,6 +58,9 @@ const Family& linear_family() {
                     .defects = diagnose::linear_defects,
                     .expressions = diagnose::linear_slots,
                     .case_features = diagnose::linear_case_features,
+                    .sizes = diagnose::linear_sizes,
+                    .draw_like = diagnose::draw_linear_like,
+                    .coordinates = diagnose::linear_coordinates,
                     .place = diagnose::place_by_parameter},
       .arithmetic = {.choices = diagnose::linear_choices, .experiments = diagnose::linear_experiments}};
   return family;
