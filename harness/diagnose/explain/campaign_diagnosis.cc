@@ -44,6 +44,16 @@ bool reproduces_all(const Causes& causes, std::size_t cause, const RelatedFailur
                      [&](const auto& observation) { return causes.reproduces(cause, *observation); });
 }
 
+void add_whereabouts(const Whereabouts& found, Diagnosis& diagnosis) {
+  diagnosis.thresholds = found.thresholds;
+  diagnosis.behaves = found.behaves;
+  if (found.place.empty()) return;
+  diagnosis.where = found.place;
+  diagnosis.wrong_there = found.wrong_there;
+  diagnosis.right_there = found.right_there;
+  diagnosis.right_elsewhere = found.right_elsewhere;
+}
+
 bool is_of_shape(const FailureGroup& group) {
   return group.signature == "unexplained:shape";
 }
@@ -371,10 +381,11 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
 
 void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   const auto found = subjects_.find({backend, finding.op_type});
-  const bool is_smaller = finding.shrinking && finding.shrinking->steps > 0;
-  if (!is_smaller || !finding.diagnosis || found == subjects_.end()) return;
+  if (!finding.diagnosis || found == subjects_.end()) return;
   DiagnosedOperator& subject = found->second;
   FailureGroup* const group = group_named(subject, finding.signature);
+  if (group != nullptr) locate_failure(finding, subject, *group, backend);
+  if (!finding.shrinking || finding.shrinking->steps == 0) return;
   if (group != nullptr && !group->failing_part.empty()) {
     const std::string failing_part = failing_part_of(*backends_[backend], finding.example);
     if (!failing_part.empty()) finding.signature = failing_part;
@@ -390,6 +401,19 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   group->smallest.push_back(features_of(finding.example, expected));
   finding.diagnosis = diagnosis(backend, finding.op_type, finding.signature);
   if (finding.diagnosis) finding.diagnosis->examined = finding.cases;
+}
+
+void CampaignDiagnosis::locate_failure(Finding& finding, DiagnosedOperator& subject, FailureGroup& group,
+                                       std::size_t backend) const {
+  if (group.status <= Status::learnt || subject.located++ >= kLocated) return;
+  GuardedOutput output;
+  constexpr std::size_t kFurther = 48;
+  std::vector<const Observation*> further;
+  for (const auto& failure : group.failures.kept) {
+    if (further.size() < kFurther && !failure->has_wrong_shape()) further.push_back(failure.get());
+  }
+  group.whereabouts = locate(finding.example, runner_on(*backends_[backend], output), policy_, further);
+  add_whereabouts(*group.whereabouts, *finding.diagnosis);
 }
 
 // Learns the region of a group. If the suite has too few cases for one, those that the explanation was tried on may
@@ -418,11 +442,14 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.status = name_of(group->status);
   diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
   diagnosis.where = group->where;
+  if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);
   Region region = region_of(subject->second, *group);
   diagnosis.when = std::move(region.conditions);
   diagnosis.failing = region.failing;
   diagnosis.passing = region.passing;
   diagnosis.passing_inside = region.passing_inside;
+  diagnosis.precision = region.precision;
+  diagnosis.recall = region.recall;
   if (group->cause) {
     const auto& defects = subject->second.causes->defects_of(*group->cause);
     for (const Defect* defect : defects) diagnosis.defects.push_back(diagnosed(*defect));

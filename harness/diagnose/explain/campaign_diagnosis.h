@@ -15,6 +15,7 @@
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/probes.h"
+#include "harness/diagnose/explain/whereabouts.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
 
@@ -51,6 +52,7 @@ struct FailureGroup {
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
+  std::optional<Whereabouts> whereabouts;  ///< of the smallest case
   RelatedFailures failures;
   std::vector<CaseTraits> smallest;  ///< features of smaller cases that were made of these
 };
@@ -163,6 +165,7 @@ class CampaignDiagnosis final : public Diagnoser {
   static constexpr int kExplanations = 6;                   ///< calls of explain(); as many again at the end
   static constexpr int kExplanationsWhenSettled = 3;        ///< calls for failures that come up afterwards
   static constexpr double kExplanationSeconds = 1.5;        ///< time of the backend in each call
+  static constexpr int kLocated = 4;                        ///< findings whose whereabouts are asked for
   static constexpr double kIdentifyingSeconds = 5;          ///< time of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
                                                             ///< spent; the others are kUndetermined
@@ -224,6 +227,7 @@ class CampaignDiagnosis final : public Diagnoser {
     std::optional<Explanation> unexplained;  ///< explanation of the first failure that explain() found no cause of
     std::vector<FailureGroup> groups;        ///< once it is settled
     bool is_settled = false;
+    int located = 0;  ///< failures whose whereabouts were asked for
   };
 
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
@@ -244,6 +248,8 @@ class CampaignDiagnosis final : public Diagnoser {
   static void decide(const DiagnosedOperator& subject, FailureGroup& group);
   static void unite_groups(DiagnosedOperator& subject);
   [[nodiscard]] static FailureGroup* group_named(DiagnosedOperator& subject, const std::string& signature);
+  /// Asks where and from which sizes on a finding without a certain cause fails.
+  void locate_failure(Finding& finding, DiagnosedOperator& subject, FailureGroup& group, std::size_t backend) const;
   [[nodiscard]] static Region region_of(const DiagnosedOperator& subject, const FailureGroup& group);
 
   const std::vector<std::unique_ptr<Backend>>& backends_;
