@@ -14,20 +14,27 @@ using Words = std::vector<std::uint64_t>;
 
 constexpr std::size_t kWord = 64;
 
-constexpr std::size_t kWordsOfFeatures = (diagnose::FeatureSet().size() + kWord - 1) / kWord;
+constexpr std::size_t kWordsOfFeatures = (diagnose::kMostFeatures + kWord - 1) / kWord;
+constexpr std::size_t kWordsOfTraits = kWordsOfFeatures + diagnose::kMostSizes;
 
 void append(const Sample::Entry& entry, Words& words) {
   words.push_back(entry.first);
   const diagnose::FeatureSet mask(~std::uint64_t{0});
   for (std::size_t i = 0; i < kWordsOfFeatures; ++i) {
-    words.push_back(((entry.second >> (i * kWord)) & mask).to_ullong());
+    words.push_back(((entry.second.features >> (i * kWord)) & mask).to_ullong());
   }
+  words.insert(words.end(), entry.second.sizes.begin(), entry.second.sizes.end());
 }
 
-diagnose::FeatureSet features_in(std::span<const std::uint64_t, kWordsOfFeatures> words) {
-  diagnose::FeatureSet features;
-  for (std::size_t i = kWordsOfFeatures; i-- > 0;) features = features << kWord | diagnose::FeatureSet(words[i]);
-  return features;
+diagnose::CaseTraits traits_in(std::span<const std::uint64_t, kWordsOfTraits> words) {
+  diagnose::CaseTraits traits;
+  for (std::size_t i = kWordsOfFeatures; i-- > 0;) {
+    traits.features = traits.features << kWord | diagnose::FeatureSet(words[i]);
+  }
+  for (std::size_t i = 0; i < diagnose::kMostSizes; ++i) {
+    traits.sizes[i] = static_cast<std::uint32_t>(words[kWordsOfFeatures + i]);
+  }
+  return traits;
 }
 
 // Writes a map whose keys are not texts as a list of objects; Entry describes a key with its value.
@@ -43,17 +50,17 @@ void describe_entries(Archive& archive, Map& map) {
 
 }  // namespace
 
-// [hash, word, word, ..., hash, word, ...]: each case with its features, 64 in a word. One list for all, because lists
-// of lists take most of the time of a record.
+// [hash, word, word, ..., hash, word, ...]: each case with its features, 64 in a word, and its sizes. One list for all,
+// because lists of lists take most of the time of a record.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule) {
   Words words;
   for (const Sample::Entry& entry : sample.entries()) append(entry, words);
   describe(archive, words, rule);
   if (!archive.fills() || !archive.is_sound()) return;
-  constexpr std::size_t kEntry = 1 + kWordsOfFeatures;
+  constexpr std::size_t kEntry = 1 + kWordsOfTraits;
   if (words.size() % kEntry != 0) return archive.refuse("expected a hash and features for each case");
   for (std::span<const std::uint64_t> rest = words; !rest.empty(); rest = rest.subspan(kEntry)) {
-    sample.add(rest.front(), features_in(rest.subspan<1, kWordsOfFeatures>()));
+    sample.add(rest.front(), traits_in(rest.subspan<1, kWordsOfTraits>()));
   }
 }
 

@@ -45,7 +45,7 @@ struct Examined {
   std::string signature;
   FailingCase failing_case = {};
   std::uint64_t hash = 0;
-  diagnose::FeatureSet features = {};
+  diagnose::CaseTraits features = {};
 };
 // Failures of one symptom. Those that blocks kept are examined once more, beside those of all other symptoms; the
 // others have the signature that the symptom implies, or none.
@@ -270,7 +270,7 @@ class ReportBuilder {
     if (!options_.judge.explain || !group.waiver.empty()) return finding;
     const auto passing = aggregate_.passing.find({group.backend, group.op_type});
     const auto passing_features =
-        passing == aggregate_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
+        passing == aggregate_.passing.end() ? std::vector<diagnose::CaseTraits>{} : passing->second.features();
     diagnosis_.learn(group.backend, group.op_type, group.signature, {failures.sample.features(), passing_features});
     finding.diagnosis = diagnosis_.diagnosis(group.backend, group.op_type, group.signature);
     if (finding.diagnosis) finding.diagnosis->examined = finding.cases;

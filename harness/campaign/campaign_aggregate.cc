@@ -81,7 +81,7 @@ CaseRows CaseRows::of(std::map<std::uint64_t, CaseRow> rows, Firsts firsts, std:
   return result;
 }
 
-void Sample::add(std::uint64_t hash, const diagnose::FeatureSet& features) {
+void Sample::add(std::uint64_t hash, const diagnose::CaseTraits& features) {
   const auto place = std::lower_bound(entries_.begin(), entries_.end(), hash,
                                       [](const Entry& entry, std::uint64_t value) { return entry.first < value; });
   if (place != entries_.end() && place->first == hash) return;
@@ -94,8 +94,8 @@ void Sample::add(const Sample& other) {
   for (const auto& [hash, features] : other.entries_) add(hash, features);
 }
 
-std::vector<diagnose::FeatureSet> Sample::features() const {
-  std::vector<diagnose::FeatureSet> all;
+std::vector<diagnose::CaseTraits> Sample::features() const {
+  std::vector<diagnose::CaseTraits> all;
   for (const auto& [hash, features] : entries_) all.push_back(features);
   return all;
 }

@@ -116,16 +116,16 @@ class CaseRows {
 /// commutative and idempotent, where a hash stands for one case.
 class Sample {
  public:
-  using Entry = std::pair<std::uint64_t, diagnose::FeatureSet>;
+  using Entry = std::pair<std::uint64_t, diagnose::CaseTraits>;
 
   explicit Sample(std::size_t most) : most_(most) {}
 
-  void add(std::uint64_t hash, const diagnose::FeatureSet& features);
+  void add(std::uint64_t hash, const diagnose::CaseTraits& features);
   void add(const Sample& other);
 
   /// By hash, without duplicates; at most as many as the sample keeps.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  [[nodiscard]] std::vector<diagnose::FeatureSet> features() const;
+  [[nodiscard]] std::vector<diagnose::CaseTraits> features() const;
 
  private:
   std::size_t most_;

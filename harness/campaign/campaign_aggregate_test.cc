@@ -203,9 +203,9 @@ CampaignAggregate aggregate_of(std::uint64_t block, std::uint64_t cases = kBlock
   Failures& found = aggregate.failures[{0, "QLinearConv", "symptom-" + std::to_string(block % 3), ""}];
   found.cases = 1 + block % 2;
   found.smallest = {100 - block % 5, block * kBlockCases, {}};
-  found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
+  found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::CaseTraits{block, {static_cast<std::uint32_t>(block)}});
   aggregate.passing.try_emplace({0, "QLinearConv"}, CampaignAggregate::kSampled)
-      .first->second.add(block, diagnose::FeatureSet(block));
+      .first->second.add(block, diagnose::CaseTraits{block, {static_cast<std::uint32_t>(block)}});
   FirstCases first;
   first[block % kCornerCases] = block * kBlockCases + 3;
   aggregate.timeline = timeline_of_block({block, cases, found.cases, static_cast<double>(block) / 7}, first);

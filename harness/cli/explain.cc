@@ -14,6 +14,7 @@
 #include "harness/cli/output.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/probes.h"
+#include "harness/diagnose/explain/whereabouts.h"
 #include "harness/engine/case_files.h"
 #include "harness/engine/environment.h"
 #include "harness/engine/execute.h"
@@ -107,7 +108,7 @@ Result<int> run_explain(ExplainCommand options) {
     test_case = std::move(own->test_case);
     outcome = std::move(own->outcome);
   }
-  report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
+  report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}, {}};
   const shrink::Limits shrinking{kShrinkingRuns, kShrinkingSeconds, {}};
   if (is_judged_as_graph(test_case) && is_failure(result.verdict.kind)) {
     result.failing_part = shrink::failing_part(test_case, runner, policy);
@@ -129,6 +130,8 @@ Result<int> run_explain(ExplainCommand options) {
                        diagnose::same_cause(*result.explanation, *observation, policy, options.explain));
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
+    if (result.explanation->status > diagnose::Status::learnt)
+      result.whereabouts = diagnose::locate(*result.smallest, runner, policy);
   }
   progress.clear();
   if (!options.model_file.empty()) QCONFORM_TRY(save_model(result, options.model_file));

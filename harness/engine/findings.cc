@@ -56,10 +56,16 @@ std::string subject_of(const Case& test_case) {
 // Conditions and a place that were learnt from some of the cases are not told of the others.
 void unite(Diagnosis& diagnosis, const Diagnosis& later) {
   diagnosis.examined += later.examined;
-  if (diagnosis.where != later.where) diagnosis.where = "no place that is known";
+  if (diagnosis.where != later.where) {
+    diagnosis.where = "no place that is known";
+    diagnosis.wrong_there = diagnosis.right_there = diagnosis.right_elsewhere = 0;
+  }
+  if (diagnosis.thresholds != later.thresholds) diagnosis.thresholds.clear();
+  if (diagnosis.behaves != later.behaves) diagnosis.behaves.clear();
   if (diagnosis.when == later.when) return;
   diagnosis.when.clear();
   diagnosis.failing = diagnosis.passing = diagnosis.passing_inside = 0;
+  diagnosis.precision = diagnosis.recall = 0;
 }
 
 // Keeps the earlier finding, with the smaller case of the two.

@@ -110,11 +110,10 @@ bool lies_in(const std::vector<std::string>& region, const Case& test_case, cons
   Expected expected = expect(test_case, policy);
   if (!expected.classification.lowered) return false;
   assess(test_case, expected);
-  const diagnose::FeatureSet features = diagnose::features_of(test_case, expected);
-  const auto known = diagnose::case_features();
+  const diagnose::CaseTraits traits = diagnose::features_of(test_case, expected);
   return std::all_of(region.begin(), region.end(), [&](const std::string& text) {
-    const auto feature = std::find_if(known.begin(), known.end(), [&](const auto& f) { return f.text == text; });
-    return feature != known.end() && features[static_cast<std::size_t>(feature - known.begin())];
+    const auto condition = diagnose::Condition::parse(text);
+    return condition && condition->holds(traits);
   });
 }
 

@@ -136,8 +136,7 @@ class WaiverReader : public JsonFields {
     if (!names(value, where, out)) return false;
     const auto known = diagnose::case_features();
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if (std::any_of(known.begin(), known.end(), [&](const auto& feature) { return feature.text == out[i]; }))
-        continue;
+      if (diagnose::Condition::parse(out[i])) continue;
       std::vector<std::string_view> texts;
       for (const auto& feature : known) texts.emplace_back(feature.text);
       return refuse(json_path(where, i), fmt::format("no feature {} of cases; near it are: {}", brief(value[i]),

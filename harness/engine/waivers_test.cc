@@ -85,6 +85,8 @@ TEST(Waivers, DefectsExplainEveryWrongElement) {
   // Only in cases with these features: the example is padded, of one batch.
   EXPECT_TRUE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["padded", "batch = 1"]})"), test_case, answer));
   EXPECT_FALSE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["padded", "batch > 1"]})"), test_case, answer));
+  EXPECT_TRUE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["batch <= 1"]})"), test_case, answer));
+  EXPECT_FALSE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["batch >= 2"]})"), test_case, answer));
   // One element that no model explains.
   answer.bytes[0] ^= std::byte{0x40};
   EXPECT_FALSE(covers(file(R"({"defects": ["w-zp-ignored"]})"), test_case, answer));

@@ -46,7 +46,9 @@ struct Reduction;
 namespace diagnose {
 class Stages;
 struct Arithmetic;
+struct CaseSize;
 struct Choice;
+struct Coordinate;
 struct DefectList;
 struct Element;
 struct ExpressionSlot;
@@ -132,6 +134,13 @@ struct DiagnosisHooks {
   std::span<const diagnose::ExpressionSlot> (*expressions)() = nullptr;
   /// Features that describe a case in a few words. Null: which corner cases it reaches.
   const diagnose::FeatureList& (*case_features)() = nullptr;
+  /// The sizes of a case that can be changed one by one. Null: nothing is asked of other sizes.
+  std::vector<diagnose::CaseSize> (*sizes)(const Case& test_case) = nullptr;
+  /// Draws a case that is like the one given but for its sizes, which stand in the order of sizes(), and for its
+  /// values; nothing where the sizes do not fit together. Not null where `sizes` is not.
+  std::optional<Case> (*draw_like)(const Case& test_case, std::span<const std::int64_t> sizes, Rng& rng) = nullptr;
+  /// Numbers by which elements of the output are told apart. Null: their indices alone.
+  std::vector<diagnose::Coordinate> (*coordinates)(const Lowered& lowered) = nullptr;
   /// Says where the elements of the output lie; each has its index. Null: there is no more to say.
   void (*place)(const Lowered& lowered, std::span<diagnose::Element> elements) = nullptr;
 };

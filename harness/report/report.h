@@ -367,10 +367,24 @@ struct Diagnosis {
   std::uint64_t trial_reproduced = 0;  ///< cases among these that the best explanation reproduces
   QC_LINE(describe_trial(archive, self));
   QC_FIELD(std::string, where, {}, "where", .doc = "The wrong elements' place in the output.");
+  std::uint64_t wrong_there = 0;      ///< wrong elements, all of them in that place
+  std::uint64_t right_there = 0;      ///< elements there that were right in every run
+  std::uint64_t right_elsewhere = 0;  ///< elements outside, which are right
+  QC_LINE(describe_place_counts(archive, self));
+  QC_FIELD(std::vector<std::string>, thresholds, {}, "thresholds",
+           .doc =
+               "Sizes at which it starts to fail, or ends to, or that fail by turns, while all else stays as in the "
+               "smallest case: \"M >= 257 (256 passes)\". Cases on both sides were run.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::string, behaves, {}, "behaves",
+           .doc = "What every wrong element holds: the right formula with this expression in it.",
+           .presence = Presence::omitted);
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
   std::uint64_t failing = 0;         ///< failing cases that `when` was learnt from
   std::uint64_t passing = 0;         ///< passing cases that `when` was learnt from
   std::uint64_t passing_inside = 0;  ///< passing cases that have these features all the same
+  double precision = 0;              ///< of conditions learnt without the cases that they are held against
+  double recall = 0;                 ///< of these
   QC_LINE(describe_region(archive, self));
 
   /// Wrong on purpose: the runtime loses what it need not, and each defect has an option that switches it off.

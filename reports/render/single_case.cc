@@ -73,10 +73,21 @@ std::string errors_text(const ErrorDistribution& errors) {
                      with_thousands(errors.too_low), with_thousands(errors.too_high), with_thousands(errors.by_one));
 }
 
+std::string whereabouts_lines(const diagnose::Whereabouts& found) {
+  std::string text;
+  if (!found.place.empty()) {
+    text +=
+        line("exactly", found.place + place_counts_text(found.wrong_there, found.right_there, found.right_elsewhere));
+  }
+  if (!found.behaves.empty()) text += line("there", "behaves as: " + found.behaves);
+  return text + line("fails for", fmt::format("{}", fmt::join(found.thresholds, "; ")));
+}
+
 std::string region_text(const diagnose::Region& region) {
   if (region.conditions.empty()) return "";
-  return fmt::format("{}   (all {} failing cases, {} of {} passing)", region.text(), with_thousands(region.failing),
-                     with_thousands(region.passing_inside), with_thousands(region.passing));
+  return fmt::format("{}   (all {} failing cases, {} of {} passing; held back: precision {:.2f}, recall {:.2f})",
+                     region.text(), with_thousands(region.failing), with_thousands(region.passing_inside),
+                     with_thousands(region.passing), region.precision, region.recall);
 }
 
 std::string learning_text(const Explanation& e) {
@@ -112,7 +123,7 @@ std::string verdict_line(const Explanation& e) {
                      with_thousands(e.expressions));
 }
 
-std::string explanation_lines(const Explanation& e) {
+std::string explanation_lines(const Explanation& e, const std::optional<diagnose::Whereabouts>& whereabouts) {
   std::string text = verdict_line(e);
   for (const DefectSet& candidate : e.candidates) {
     for (const Defect* defect : candidate.defects) text += defect_lines(*defect);
@@ -128,6 +139,7 @@ std::string explanation_lines(const Explanation& e) {
   text += line("not excluded", names(e.not_excluded, ", "));
   text += line("when", region_text(e.region));
   text += line("where", pattern_text(e.pattern));
+  if (whereabouts) text += whereabouts_lines(*whereabouts);
   if (e.pattern_of_case.id != e.pattern.id) text += line("in this case", pattern_text(e.pattern_of_case));
   return text + line("how much", errors_text(e.errors)) +
          line("looked at", fmt::format("{}, {}", plural(e.support.cases, "case"), duration("explaining", e.seconds)));
@@ -172,6 +184,15 @@ Json support_json(const Support& support) {
           {"reproduces_case", support.reproduces_case}};
 }
 
+Json whereabouts_json(const diagnose::Whereabouts& found) {
+  return {{"thresholds", found.thresholds},
+          {"place", found.place},
+          {"wrong", found.wrong_there},
+          {"right", found.right_there},
+          {"right_elsewhere", found.right_elsewhere},
+          {"behaves", found.behaves}};
+}
+
 // Distances to a NaN or an infinity are none.
 Json number_json(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
@@ -194,10 +215,9 @@ void add_explanation(Json& json, const Explanation& e) {
                     {"too_low", e.errors.too_low},
                     {"too_high", e.errors.too_high},
                     {"by_one", e.errors.by_one}};
-  json["region"] = {{"conditions", e.region.conditions},
-                    {"failing", e.region.failing},
-                    {"passing", e.region.passing},
-                    {"passing_inside", e.region.passing_inside}};
+  json["region"] = {{"conditions", e.region.conditions}, {"failing", e.region.failing},
+                    {"passing", e.region.passing},       {"passing_inside", e.region.passing_inside},
+                    {"precision", e.region.precision},   {"recall", e.region.recall}};
   json["seconds"] = e.seconds;
 }
 
@@ -211,7 +231,7 @@ std::string text_of(const Explained& explained, const Painter& paint) {
   if (!explained.explanation && explained.failing_part.empty()) {
     return text + "nothing to explain: no output with a wrong value or shape\n";
   }
-  if (explained.explanation) text += explanation_lines(*explained.explanation);
+  if (explained.explanation) text += explanation_lines(*explained.explanation, explained.whereabouts);
   if (!explained.failing_part.empty()) {
     text += line("failing part", explained.failing_part + " (the least part of the graph that fails too)");
   }
@@ -227,6 +247,7 @@ std::string to_json(const Explained& explained) {
             {"backend", explained.backend},       {"verdict", name_of(explained.verdict.kind)},
             {"detail", explained.verdict.detail}, {"status", nullptr}};
   if (explained.explanation) add_explanation(json, *explained.explanation);
+  if (explained.whereabouts) json["whereabouts"] = whereabouts_json(*explained.whereabouts);
   if (!explained.failing_part.empty()) json["failing_part"] = explained.failing_part;
   if (explained.smallest) {
     json["smallest"] = {{"summary", summary_of(*explained.smallest)}, {"detail", explained.smallest_verdict.detail}};

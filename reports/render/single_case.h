@@ -7,6 +7,7 @@
 #include "harness/core/case.h"
 #include "harness/core/verdict.h"
 #include "harness/diagnose/explain/explain.h"
+#include "harness/diagnose/explain/whereabouts.h"
 #include "harness/engine/shrink/shrink.h"
 #include "reports/render/terminal.h"
 
@@ -19,7 +20,8 @@ struct Explained {
   Verdict verdict;
   /// Absent where there is nothing to explain: the case does not fail, or by no output's values.
   std::optional<diagnose::Explanation> explanation;
-  std::optional<Case> smallest;  ///< case that fails in the same way, where one was looked for
+  std::optional<diagnose::Whereabouts> whereabouts;  ///< of the smallest case, where they were asked for
+  std::optional<Case> smallest;                      ///< case that fails in the same way, where one was looked for
   Verdict smallest_verdict;
   std::string
       failing_part{};  ///< the least part of a failing graph that fails too, in a few words; empty where none is known

@@ -37,6 +37,18 @@ void add_once(std::vector<std::string>& list, const std::string& entry) {
   if (!entry.empty() && std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
 }
 
+}  // namespace
+
+std::string place_counts_text(std::uint64_t wrong, std::uint64_t right, std::uint64_t elsewhere) {
+  if (wrong == 0) return "";
+  const std::string there = right == 0
+                                ? "exactly: all " + with_thousands(wrong) + " elements there are wrong"
+                                : with_thousands(wrong) + " wrong and " + with_thousands(right) + " right ones there";
+  return fmt::format("   ({}, none of {} elsewhere)", there, with_thousands(elsewhere));
+}
+
+namespace {
+
 // "explained: a padded tap is raw 0, not the zero point; with it 304 of 304 trial cases come out alike".
 void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   std::string why = diagnosis.status;
@@ -64,11 +76,17 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
                                 diagnosis.status == "reproduced" ? ": too few, or other models were not tried" : "")});
   }
   if (!diagnosis.when.empty()) {
-    facts.push_back({"when", fmt::format("{}   ({} failing, {} of {} passing cases)", fmt::join(diagnosis.when, ", "),
-                                         with_thousands(diagnosis.failing), with_thousands(diagnosis.passing_inside),
-                                         with_thousands(diagnosis.passing))});
+    facts.push_back({"when", fmt::format("{}   ({} failing, {} of {} passing cases; held back: precision {:.2f}, "
+                                         "recall {:.2f})",
+                                         fmt::join(diagnosis.when, ", "), with_thousands(diagnosis.failing),
+                                         with_thousands(diagnosis.passing_inside), with_thousands(diagnosis.passing),
+                                         diagnosis.precision, diagnosis.recall)});
   }
-  facts.push_back({"where", diagnosis.where});
+  facts.push_back({"where", diagnosis.where + place_counts_text(diagnosis.wrong_there, diagnosis.right_there,
+                                                                diagnosis.right_elsewhere)});
+  if (!diagnosis.behaves.empty()) facts.push_back({"there", "behaves as: " + diagnosis.behaves});
+  if (!diagnosis.thresholds.empty())
+    facts.push_back({"fails for", fmt::format("{}", fmt::join(diagnosis.thresholds, "; "))});
   if (!look_at.empty()) facts.push_back({"look at", fmt::format("{}", fmt::join(look_at, ", "))});
   // A report by somebody else is no likeness of what is not certain.
   if (!known.empty() && diagnosis.status == "explained")

@@ -46,6 +46,16 @@ bool reproduces_all(const Causes& causes, std::size_t cause, const RelatedFailur
                      [&](const auto& observation) { return causes.reproduces(cause, *observation); });
 }
 
+void add_whereabouts(const Whereabouts& found, Diagnosis& diagnosis) {
+  diagnosis.thresholds = found.thresholds;
+  diagnosis.behaves = found.behaves;
+  if (found.place.empty()) return;
+  diagnosis.where = found.place;
+  diagnosis.wrong_there = found.wrong_there;
+  diagnosis.right_there = found.right_there;
+  diagnosis.right_elsewhere = found.right_elsewhere;
+}
+
 bool is_of_shape(const FailureGroup& group) {
   return group.signature == "unexplained:shape";
 }
@@ -60,7 +70,7 @@ void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const
   constexpr std::uint64_t kTurn = 16;
   if (number >= RelatedFailures::kLearnt && number % kTurn != 0) return;
   const std::uint64_t kept = number < RelatedFailures::kLearnt ? number : number / kTurn;
-  const FeatureSet features = features_of(test_case, expected);
+  const CaseTraits features = features_of(test_case, expected);
   if (kept < RelatedFailures::kLearnt) {
     subject.passing.push_back(features);
   } else {
@@ -392,10 +402,11 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
 
 void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   const auto found = subjects_.find({backend, finding.op_type});
-  const bool is_smaller = finding.shrinking && finding.shrinking->steps > 0;
-  if (!is_smaller || !finding.diagnosis || found == subjects_.end()) return;
+  if (!finding.diagnosis || found == subjects_.end()) return;
   DiagnosedOperator& subject = found->second;
   FailureGroup* const group = group_named(subject, finding.signature);
+  if (group != nullptr) locate_failure(finding, subject, *group, backend);
+  if (!finding.shrinking || finding.shrinking->steps == 0) return;
   if (group != nullptr && !group->failing_part.empty()) {
     const std::string failing_part = failing_part_of(*backends_[backend], finding.example);
     if (!failing_part.empty()) finding.signature = failing_part;
@@ -413,17 +424,30 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (finding.diagnosis) finding.diagnosis->examined = finding.cases;
 }
 
+void CampaignDiagnosis::locate_failure(Finding& finding, DiagnosedOperator& subject, FailureGroup& group,
+                                       std::size_t backend) const {
+  if (group.status <= Status::learnt || subject.located++ >= kLocated) return;
+  GuardedOutput output;
+  constexpr std::size_t kFurther = 48;
+  std::vector<const Observation*> further;
+  for (const auto& failure : group.failures.kept) {
+    if (further.size() < kFurther && !failure->has_wrong_shape()) further.push_back(failure.get());
+  }
+  group.whereabouts = locate(finding.example, runner_on(*backends_[backend], output), policy_, further);
+  add_whereabouts(*group.whereabouts, *finding.diagnosis);
+}
+
 // Learns the region of a group. If the suite has too few cases for one, those that the explanation was tried on may
 // tell.
 Region CampaignDiagnosis::region_of(const DiagnosedOperator& subject, const FailureGroup& group) {
-  std::vector<FeatureSet> failing = group.failures.failing;
+  std::vector<CaseTraits> failing = group.failures.failing;
   failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());
   Region region = learn_region(failing, subject.passing);
   region.failing = group.failures.failing.size();
   if (!region.conditions.empty() || !group.explanation) return region;
   const Region& tried = group.explanation->region;
   const bool holds =
-      std::all_of(failing.begin(), failing.end(), [&](const FeatureSet& features) { return tried.contains(features); });
+      std::all_of(failing.begin(), failing.end(), [&](const CaseTraits& features) { return tried.contains(features); });
   return holds && !tried.conditions.empty() ? tried : region;
 }
 
@@ -439,6 +463,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.status = name_of(group->status);
   diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
   diagnosis.where = group->where;
+  if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);
   Region region = region_of(subject->second, *group);
   diagnosis.when = std::move(region.conditions);
   for (const std::string& condition : group->only_when) {
@@ -448,6 +473,8 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.failing = region.failing;
   diagnosis.passing = region.passing;
   diagnosis.passing_inside = region.passing_inside;
+  diagnosis.precision = region.precision;
+  diagnosis.recall = region.recall;
   if (group->cause) {
     const auto& defects = subject->second.causes->defects_of(*group->cause);
     for (const Defect* defect : defects) diagnosis.defects.push_back(diagnosed(*defect));

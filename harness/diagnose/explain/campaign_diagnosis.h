@@ -15,6 +15,7 @@
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/probes.h"
+#include "harness/diagnose/explain/whereabouts.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
 
@@ -33,7 +34,7 @@ struct RelatedFailures {
 
   std::uint64_t examined = 0;
   std::uint64_t evidence = 0;  ///< wrong elements of those, up to kEvidence of each
-  std::vector<FeatureSet> failing;
+  std::vector<CaseTraits> failing;
   Evidence kept;  ///< the first ones, and later ones at growing distances
 
   void note(const Observation& observation);
@@ -51,9 +52,10 @@ struct FailureGroup {
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
+  std::optional<Whereabouts> whereabouts;  ///< of the smallest case
   RelatedFailures failures;
   std::vector<std::string> only_when;  ///< conditions without which passing cases contradict the cause
-  std::vector<FeatureSet> smallest;    ///< features of smaller cases that were made of these
+  std::vector<CaseTraits> smallest;    ///< features of smaller cases that were made of these
 };
 
 /// Says where the failures are wrong, which names those without a cause or a failing part.
@@ -166,6 +168,7 @@ class CampaignDiagnosis final : public Diagnoser {
   static constexpr int kExplanations = 6;                   ///< calls of explain(); as many again at the end
   static constexpr int kExplanationsWhenSettled = 3;        ///< calls for failures that come up afterwards
   static constexpr double kExplanationSeconds = 1.5;        ///< time of the backend in each call
+  static constexpr int kLocated = 4;                        ///< findings whose whereabouts are asked for
   static constexpr double kIdentifyingSeconds = 5;          ///< time of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
                                                             ///< spent; the others are kUndetermined
@@ -178,8 +181,8 @@ class CampaignDiagnosis final : public Diagnoser {
 
   /// Features of failing cases with one signature, and of passing cases, which were gathered elsewhere.
   struct Learnt {
-    std::vector<FeatureSet> failing;
-    std::vector<FeatureSet> passing;
+    std::vector<CaseTraits> failing;
+    std::vector<CaseTraits> passing;
   };
 
   /// The backends outlive it.
@@ -217,7 +220,7 @@ class CampaignDiagnosis final : public Diagnoser {
   struct DiagnosedOperator {
     BaseArithmetic base;           ///< from the first failure on
     std::optional<Causes> causes;  ///< present from the first failure on
-    std::vector<FeatureSet> passing;
+    std::vector<CaseTraits> passing;
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
     int replays = 0;  ///< in processes of their own, of failures that no cause reproduced
@@ -228,6 +231,7 @@ class CampaignDiagnosis final : public Diagnoser {
     std::optional<Explanation> unexplained;  ///< explanation of the first failure that explain() found no cause of
     std::vector<FailureGroup> groups;        ///< once it is settled
     bool is_settled = false;
+    int located = 0;  ///< failures whose whereabouts were asked for
   };
 
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
@@ -249,6 +253,8 @@ class CampaignDiagnosis final : public Diagnoser {
   static void decide(const DiagnosedOperator& subject, FailureGroup& group);
   static void unite_groups(DiagnosedOperator& subject);
   [[nodiscard]] static FailureGroup* group_named(DiagnosedOperator& subject, const std::string& signature);
+  /// Asks where and from which sizes on a finding without a certain cause fails.
+  void locate_failure(Finding& finding, DiagnosedOperator& subject, FailureGroup& group, std::size_t backend) const;
   [[nodiscard]] static Region region_of(const DiagnosedOperator& subject, const FailureGroup& group);
 
   const std::vector<std::unique_ptr<Backend>>& backends_;

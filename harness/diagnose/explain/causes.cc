@@ -26,7 +26,7 @@ bool is_among(const std::vector<T>& list, const T& wanted) {
 void RelatedFailures::note(const Observation& observation) {
   const std::uint64_t number = examined++;
   evidence += observation.has_wrong_shape() ? kEvidence : std::min(kEvidence, observation.wrong_elements());
-  const FeatureSet features = features_of(observation.test_case(), observation.expected());
+  const CaseTraits features = features_of(observation.test_case(), observation.expected());
   if (failing.size() < kLearnt) {
     failing.push_back(features);
   } else {

@@ -23,7 +23,7 @@ void drop_name(FailureGroup& group) {
 
 // Whether passing cases contradict the cause in spite of all that tells them from the failing ones.
 bool is_contradicted(const Causes& causes, FailureGroup& group) {
-  std::vector<FeatureSet> contradicting;
+  std::vector<CaseTraits> contradicting;
   for (const Observation* passed : causes.contradicting(*group.cause)) {
     contradicting.push_back(features_of(passed->test_case(), passed->expected()));
   }
@@ -34,25 +34,23 @@ bool is_contradicted(const Causes& causes, FailureGroup& group) {
   return false;
 }
 
-// Whether one condition holds for the failing cases of both, and one passing case in ten of them at most.
-bool have_one_condition(const FailureGroup& group, const std::vector<FeatureSet>& nameless,
-                        const std::vector<FeatureSet>& passing) {
-  constexpr std::uint64_t kFailingOfEachPassing = 9;
-  std::vector<FeatureSet> failing = group.failures.failing;
+// Whether one condition tells the failing cases of both from passing ones.
+bool have_one_condition(const FailureGroup& group, const std::vector<CaseTraits>& nameless,
+                        const std::vector<CaseTraits>& passing) {
+  std::vector<CaseTraits> failing = group.failures.failing;
   failing.insert(failing.end(), nameless.begin(), nameless.end());
-  const Region region = learn_region(failing, passing);
-  return !region.conditions.empty() && region.passing_inside * kFailingOfEachPassing <= failing.size();
+  return !learn_region(failing, passing).conditions.empty();
 }
 
 }  // namespace
 
-void drop_doubtful_names(const Causes& causes, const std::vector<FeatureSet>& passing,
+void drop_doubtful_names(const Causes& causes, const std::vector<CaseTraits>& passing,
                          std::vector<FailureGroup>& groups) {
   for (FailureGroup& group : groups) {
     if (is_doubtful(group) && is_contradicted(causes, group)) drop_name(group);
   }
   std::uint64_t left = 0;
-  std::vector<FeatureSet> nameless;
+  std::vector<CaseTraits> nameless;
   for (const FailureGroup& group : groups) {
     if (!is_nameless(group)) continue;
     left += group.failures.examined;

@@ -14,7 +14,7 @@ namespace qconform::diagnose {
 /// - one condition holds for its failing cases and those without a name, and for hardly a passing one: they have one
 ///   cause, which is not that.
 /// `passing`: features of passing cases.
-void drop_doubtful_names(const Causes& causes, const std::vector<FeatureSet>& passing,
+void drop_doubtful_names(const Causes& causes, const std::vector<CaseTraits>& passing,
                          std::vector<FailureGroup>& groups);
 
 }  // namespace qconform::diagnose

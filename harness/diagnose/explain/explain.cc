@@ -79,8 +79,8 @@ void eliminate(std::vector<DefectSet>& list, const Observation& observation, con
 class ObservedFeatures {
  public:
   [[nodiscard]] Region region(Learn learn, const Evidence& evidence) {
-    std::vector<FeatureSet> failing;
-    std::vector<FeatureSet> passing;
+    std::vector<CaseTraits> failing;
+    std::vector<CaseTraits> passing;
     for (std::size_t i = features_.size(); i < evidence.size(); ++i) {
       features_.push_back(features_of(evidence[i]->test_case(), evidence[i]->expected()));
     }
@@ -91,7 +91,7 @@ class ObservedFeatures {
   }
 
  private:
-  std::vector<FeatureSet> features_;  // of the evidence, as far as they were asked for
+  std::vector<CaseTraits> features_;  // of the evidence, as far as they were asked for
 };
 
 class ExplanationSearch {

@@ -51,25 +51,31 @@ struct ErrorDistribution {
 
 // The answer of explain(): which defects, how sure, and where and when they show.
 
-/// A conjunction of features that every failing case has, and as few passing ones as possible.
+/// A conjunction of features and bounds on sizes that every failing case meets, and as few passing ones as possible.
 struct Region {
   std::vector<std::string> conditions;  ///< empty: nothing tells failing cases from passing ones
   std::uint64_t failing = 0;            ///< cases that it was learnt from, all inside
   std::uint64_t passing = 0;            ///< passing cases that it was learnt from
   std::uint64_t passing_inside = 0;     ///< passing cases that meet the conditions all the same
+  // Measured on cases that were held back while conditions were learnt from the others, each case once.
+  double precision = 0;  ///< share of failing cases among those that meet the conditions
+  double recall = 0;     ///< share of the failing cases that meet them
 
-  [[nodiscard]] bool contains(const FeatureSet& features) const;
+  [[nodiscard]] bool contains(const CaseTraits& traits) const;
   /// "padded, x_zero_point != 0"; empty without conditions.
   [[nodiscard]] std::string text() const;
 };
 
 /// At most four conditions, none of which could be left out without letting in more passing cases, and none of which
 /// may be chance: that the passing cases which meet all others and lack this one all pass is less likely than 1e-4 if
-/// it has nothing to do with the failure. Without conditions where there are fewer than three failing or passing cases.
-[[nodiscard]] Region learn_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing);
+/// it has nothing to do with the failure. Without conditions where there are fewer than three failing or passing cases,
+/// and where the precision on cases held back is below kFewestPrecise.
+[[nodiscard]] Region learn_region(const std::vector<CaseTraits>& failing, const std::vector<CaseTraits>& passing);
+inline constexpr double kFewestPrecise = 0.9;
 
-/// As learn_region, with the conditions that may be chance (less likely than 0.1): the cases outside are to be tried.
-[[nodiscard]] Region suspected_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing);
+/// As learn_region, of any precision, with the conditions that may be chance (less likely than 0.1): the cases outside
+/// are to be tried.
+[[nodiscard]] Region suspected_region(const std::vector<CaseTraits>& failing, const std::vector<CaseTraits>& passing);
 
 enum class Status : std::uint8_t {
   explained,    ///< one set of models reproduces every byte of every output seen, and no other of its size does

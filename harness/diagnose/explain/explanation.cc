@@ -73,136 +73,15 @@ void describe(Explanation& explanation, const Evidence& evidence, const Candidat
   if (!explanation.candidates.empty()) describe_support(explanation, evidence, test);
 }
 
-namespace {
-
-constexpr std::size_t kMostConditions = 4;
-constexpr std::size_t kFewest = 3;
-
-FeatureSet common_features(const std::vector<FeatureSet>& cases) {
-  FeatureSet common;
-  common.set();
-  for (const FeatureSet& features : cases) common &= features;
-  return common;
-}
-
-std::uint64_t inside(const std::vector<FeatureSet>& cases, const FeatureSet& conditions) {
-  return static_cast<std::uint64_t>(std::count_if(
-      cases.begin(), cases.end(), [&](const FeatureSet& features) { return (features & conditions) == conditions; }));
-}
-
-// All cases without a feature may pass by chance. A condition is told where that chance is at most kTold, and is
-// worth a trial where it is at most kWorthATrial.
-constexpr double kTold = 1e-4;
-constexpr double kWorthATrial = 0.1;
-
-// How likely so many cases without a feature, of these, all pass if the feature has nothing to do with it.
-double chance_that_all_pass(std::uint64_t without, std::uint64_t passing, std::uint64_t failing) {
-  double chance = 1;
-  for (std::uint64_t i = 0; i < without; ++i) {
-    chance *= static_cast<double>(passing - i) / static_cast<double>(passing + failing - i);
-  }
-  return chance;
-}
-
-struct RegionEvidence {
-  const std::vector<FeatureSet>& failing;
-  const std::vector<FeatureSet>& passing;
-  FeatureSet common;  // to all failing cases
-};
-
-// The conditions with the one more that leaves the fewest passing cases inside; ties go to the first.
-FeatureSet narrowed(const FeatureSet& conditions, const RegionEvidence& from) {
-  FeatureSet best = conditions;
-  const std::uint64_t before = inside(from.passing, conditions);
-  std::uint64_t fewest = before;
-  for (std::size_t i = 0; i < case_features().size(); ++i) {
-    if (!from.common[i] || conditions[i]) continue;
-    FeatureSet next = conditions;
-    next.set(i);
-    const std::uint64_t left = inside(from.passing, next);
-    if (left >= fewest) continue;
-    if (chance_that_all_pass(before - left, before, from.failing.size()) > kWorthATrial) continue;
-    fewest = left;
-    best = next;
-  }
-  return best;
-}
-
-// Without the conditions that the later ones made needless.
-FeatureSet without_needless(FeatureSet conditions, const std::vector<FeatureSet>& passing) {
-  const std::uint64_t fewest = inside(passing, conditions);
-  for (std::size_t i = 0; i < conditions.size(); ++i) {
-    if (!conditions[i]) continue;
-    conditions.reset(i);
-    if (inside(passing, conditions) > fewest) conditions.set(i);
-  }
-  return conditions;
-}
-
-// Without those that too few passing cases speak for: the weakest goes first, and may leave cases to the others.
-FeatureSet without_weak(FeatureSet conditions, const RegionEvidence& from) {
-  for (;;) {
-    const std::uint64_t left = inside(from.passing, conditions);
-    double highest = kTold;
-    FeatureSet next = conditions;
-    for (std::size_t i = 0; i < conditions.size(); ++i) {
-      if (!conditions[i]) continue;
-      FeatureSet others = conditions;
-      others.reset(i);
-      const std::uint64_t before = inside(from.passing, others);
-      const double chance = chance_that_all_pass(before - left, before, from.failing.size());
-      if (chance <= highest) continue;
-      highest = chance;
-      next = others;
-    }
-    if (next == conditions) return conditions;
-    conditions = next;
-  }
-}
-
-Region region_of(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing, bool is_told) {
-  Region region;
-  region.failing = failing.size();
-  region.passing = passing.size();
-  region.passing_inside = passing.size();
-  if (failing.size() < kFewest || passing.size() < kFewest) return region;
-  const RegionEvidence from{failing, passing, common_features(failing)};
-  FeatureSet conditions;
-  for (std::size_t i = 0; i < kMostConditions; ++i) conditions = narrowed(conditions, from);
-  conditions = without_needless(conditions, passing);
-  if (is_told) conditions = without_weak(conditions, from);
-  region.passing_inside = inside(passing, conditions);
-  for (std::size_t i = 0; i < case_features().size(); ++i) {
-    if (conditions[i]) region.conditions.push_back(case_features()[i].text);
-  }
-  return region;
-}
-
-}  // namespace
-
-// Families may have features with the same text: each is of the cases of its own.
-bool Region::contains(const FeatureSet& features) const {
-  const auto all = case_features();
-  return std::all_of(conditions.begin(), conditions.end(), [&](const std::string& condition) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].text == condition && features[i]) return true;
-    }
-    return false;
-  });
+bool Region::contains(const CaseTraits& traits) const {
+  return std::all_of(conditions.begin(), conditions.end(),
+                     [&](const std::string& text) { return Condition::parse(text)->holds(traits); });
 }
 
 std::string Region::text() const {
   std::string text;
   for (const std::string& condition : conditions) text += (text.empty() ? "" : ", ") + condition;
   return text;
-}
-
-Region learn_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing) {
-  return region_of(failing, passing, true);
-}
-
-Region suspected_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing) {
-  return region_of(failing, passing, false);
 }
 
 namespace {

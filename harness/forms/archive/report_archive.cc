@@ -379,14 +379,33 @@ void describe_trial(Archive& archive, Diagnosis& diagnosis) {
                  });
 }
 
+void describe_place_counts(Archive& archive, Diagnosis& diagnosis) {
+  const FieldRule rule{
+      .doc =
+          "Elements of cases like the smallest one, with other sizes and values, that were run to find `where`; 0 "
+          "where it is the narrowest of the known places. It is exact where none there is right."};
+  describe_group(archive, "place", rule, [&] {
+    describe_field(archive, "wrong", diagnosis.wrong_there, {.doc = "In the place; all wrong ones are there."});
+    describe_field(archive, "right", diagnosis.right_there, {.doc = "In the place, right in every run."});
+    describe_field(archive, "right_elsewhere", diagnosis.right_elsewhere, {});
+  });
+}
+
 void describe_region(Archive& archive, Diagnosis& diagnosis) {
-  const FieldRule rule{.doc = "Features that all failing cases have, and as few passing ones as possible."};
+  const FieldRule rule{
+      .doc =
+          "Features and bounds on sizes that all failing cases have, and as few passing ones as possible. Empty where "
+          "the precision would be below 0.9."};
   describe_group(archive, "region", rule, [&] {
     describe_field(archive, "conditions", diagnosis.when, {});
     describe_field(archive, "failing", diagnosis.failing, {.doc = "Cases that it was learnt from."});
     describe_field(archive, "passing", diagnosis.passing, {});
     describe_field(archive, "passing_inside", diagnosis.passing_inside,
                    {.doc = "Passing cases that have these features all the same."});
+    describe_field(archive, "precision", diagnosis.precision,
+                   {.doc = "Share of failing cases among those that meet the conditions, each case held against "
+                           "conditions that were learnt without it."});
+    describe_field(archive, "recall", diagnosis.recall, {.doc = "Share of failing cases that meet them, likewise."});
   });
 }
 

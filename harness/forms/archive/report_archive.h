@@ -35,6 +35,7 @@ void describe_relations(Archive& archive, std::vector<RelationResult>& relations
 void describe_summary(Archive& archive, const Case& test_case, std::string& summary, const FieldRule& rule = {});
 void describe_original(Archive& archive, Shrinking& shrinking);
 void describe_trial(Archive& archive, Diagnosis& diagnosis);
+void describe_place_counts(Archive& archive, Diagnosis& diagnosis);
 void describe_region(Archive& archive, Diagnosis& diagnosis);
 void describe_example(Archive& archive, Finding& finding);
 void describe_related(Archive& archive, Finding& finding);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -322,7 +323,10 @@ const std::vector<CornerCaseReach>& reaches() {
 }
 
 const FeatureList& list_of(const Family& family) {
-  static const FeatureList none{{}, [](const Case&, const Expected&) { return std::vector<bool>(); }};
+  static const FeatureList none{{},
+                                {},
+                                [](const Case&, const Expected&) { return std::vector<bool>(); },
+                                [](const Case&, const Expected&) { return std::vector<std::int64_t>(); }};
   return family.diagnosis.case_features == nullptr ? none : family.diagnosis.case_features();
 }
 
@@ -341,23 +345,70 @@ std::span<const CaseFeature> case_features() {
   return all;
 }
 
-FeatureSet features_of(const Case& test_case, const Expected& expected) {
-  assert(case_features().size() <= kMostFeatures);
-  FeatureSet result;
+std::span<const std::string> case_sizes() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> list;
+    for (const Family* family : families()) {
+      const std::vector<std::string>& own = list_of(*family).sizes;
+      list.insert(list.end(), own.begin(), own.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+CaseTraits features_of(const Case& test_case, const Expected& expected) {
+  assert(case_features().size() <= kMostFeatures && case_sizes().size() <= kMostSizes);
+  CaseTraits result;
   std::size_t at = 0;
+  std::size_t size = 0;
   for (const Family* family : families()) {
     const FeatureList& list = list_of(*family);
     if (family == family_of(test_case)) {
       const std::vector<bool> hold = list.hold(test_case, expected);
-      for (std::size_t i = 0; i < hold.size(); ++i) result[at + i] = hold[i];
+      for (std::size_t i = 0; i < hold.size(); ++i) result.features[at + i] = hold[i];
+      const std::vector<std::int64_t> sizes = list.measure(test_case, expected);
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        result.sizes[size + i] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(sizes[i], 0, UINT32_MAX));
+      }
     }
     at += list.features.size();
+    size += list.sizes.size();
   }
   for (const CornerCaseReach& reach : reaches()) {
-    result[at++] = std::any_of(reach.corner_cases.begin(), reach.corner_cases.end(),
-                               [&](CornerCase corner_case) { return expected.corner_cases[corner_case] > 0; });
+    result.features[at++] = std::any_of(reach.corner_cases.begin(), reach.corner_cases.end(),
+                                        [&](CornerCase corner_case) { return expected.corner_cases[corner_case] > 0; });
   }
   return result;
+}
+
+std::optional<Condition> Condition::parse(std::string_view text) {
+  Condition result;
+  for (std::size_t i = 0; i < case_features().size(); ++i) result.features_[i] = case_features()[i].text == text;
+  if (result.features_.any()) return result;
+  for (const bool is_least : {true, false}) {
+    const std::string_view sign = is_least ? " >= " : " <= ";
+    const std::size_t at = text.find(sign);
+    if (at == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, at);
+    const std::string_view digits = text.substr(at + sign.size());
+    for (std::size_t i = 0; i < case_sizes().size(); ++i) result.sizes_[i] = case_sizes()[i] == name;
+    result.least_ = is_least ? 0 : 1;
+    result.most_ = UINT32_MAX;
+    std::uint32_t& bound = is_least ? result.least_ : result.most_;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bound);
+    if (error == std::errc() && end == digits.data() + digits.size() && result.sizes_.any()) return result;
+  }
+  return std::nullopt;
+}
+
+bool Condition::holds(const CaseTraits& traits) const {
+  if ((traits.features & features_).any()) return true;
+  for (std::size_t i = 0; sizes_.any() && i < kMostSizes; ++i) {
+    const std::uint32_t size = traits.sizes[i];
+    if (sizes_[i] && size > 0 && size >= least_ && size <= most_) return true;
+  }
+  return false;
 }
 
 }  // namespace qconform::diagnose

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <functional>
@@ -176,6 +177,25 @@ struct Element {
   bool is_open = false;  ///< another value than the reference's is legal
 };
 
+/// A number that each element of an output has, such as its channel, and how many there are of it.
+struct Coordinate {
+  std::string name;  ///< "channel"
+  std::vector<std::int64_t> at;
+  std::vector<std::int64_t> extent;
+
+  void add(std::int64_t value, std::int64_t of) {
+    at.push_back(value);
+    extent.push_back(of);
+  }
+};
+
+/// A size of a case that can be changed while others stay as they are.
+struct CaseSize {
+  std::string name;  ///< "kernel width"
+  std::int64_t value = 1;
+  std::int64_t least = 1;
+};
+
 struct OutputRegion {
   std::string_view id;           ///< "border"
   std::string_view description;  ///< "windows that reach the padding"
@@ -188,22 +208,34 @@ struct OutputRegion {
 /// channel" and the like are those of the first wrong element. The shape of the output is right.
 [[nodiscard]] std::vector<std::uint64_t> output_regions_of(const Observation& observation);
 
-// Features, which describe a case in a few words: types, sizes and their remainders, geometry, zero points, scales,
+// Features and sizes, which describe a case in a few words: types, remainders of sizes, geometry, zero points, scales,
 // values, corner cases reached. Regions of failing cases are described in this vocabulary.
 
-inline constexpr std::size_t kMostFeatures = 256;
+inline constexpr std::size_t kMostFeatures = 320;
+inline constexpr std::size_t kMostSizes = 48;
 
 using FeatureSet = std::bitset<kMostFeatures>;
+
+/// What the vocabulary says of one case: which features it has, and its sizes, which end at 2^32 - 1.
+struct CaseTraits {
+  FeatureSet features;
+  std::array<std::uint32_t, kMostSizes> sizes{};
+
+  bool operator==(const CaseTraits&) const = default;
+};
 
 struct CaseFeature {
   std::string text;  ///< "C % 16 != 0", "x int8", "reaches exact ties"
 };
 
-/// The features that a family knows of its cases (Family::diagnosis.case_features).
+/// The features and sizes that a family knows of its cases (Family::diagnosis.case_features).
 struct FeatureList {
   std::vector<CaseFeature> features;  ///< the plainest come first
+  std::vector<std::string> sizes;     ///< "C", "output width"
   /// Says for each feature whether it holds for a case in contract.
   std::function<std::vector<bool>(const Case& test_case, const Expected& expected)> hold;
+  /// Tells each of the sizes of a case in contract.
+  std::function<std::vector<std::int64_t>(const Case& test_case, const Expected& expected)> measure;
 };
 
 /// Collects the features of a family, each as a question to a view of the case: a type that can be made from a case and
@@ -222,8 +254,11 @@ class FeatureQuestions {
   void add_both(std::string yes, std::string no, const Question& holds) {
     add_both([](const View&) { return true; }, std::move(yes), std::move(no), holds);
   }
-  /// "C % 2 != 0" and so on, of the widths of vectors.
+  /// A size, whose bounds are learnt: "C >= 257".
+  void add_size(std::string name, std::int64_t (*size)(const View&)) { sizes_.push_back({std::move(name), size}); }
+  /// A size, and "C % 2 != 0" and so on, of the widths of vectors.
   void add_remainders(const std::string& name, std::int64_t (*size)(const View&)) {
+    add_size(name, size);
     for (const std::int64_t width : {2, 4, 8, 16, 32}) {
       const std::string text = name + " % " + std::to_string(width);
       add_both(text + " != 0", text + " == 0", [=](const View& v) { return size(v) % width != 0; });
@@ -239,6 +274,13 @@ class FeatureQuestions {
       for (const AskedFeature& asked : all) hold.push_back(asked.holds(view));
       return hold;
     };
+    for (const MeasuredSize& size : sizes_) result.sizes.push_back(size.name);
+    result.measure = [all = std::move(sizes_)](const Case& test_case, const Expected& expected) {
+      const View view(test_case, expected);
+      std::vector<std::int64_t> sizes;
+      for (const MeasuredSize& size : all) sizes.push_back(size.of(view));
+      return sizes;
+    };
     return result;
   }
 
@@ -247,7 +289,12 @@ class FeatureQuestions {
     std::string text;
     Question holds;
   };
+  struct MeasuredSize {
+    std::string name;
+    std::int64_t (*of)(const View& view);
+  };
   std::vector<AskedFeature> all_;
+  std::vector<MeasuredSize> sizes_;
 };
 
 template <typename T>
@@ -263,7 +310,26 @@ template <typename T>
 /// The features of all families, and the corner cases: bit i of a FeatureSet stands for the feature at i.
 [[nodiscard]] std::span<const CaseFeature> case_features();
 
-/// The features that hold for a case in contract. Corner cases count where assess() has been asked.
-[[nodiscard]] FeatureSet features_of(const Case& test_case, const Expected& expected);
+/// The sizes of all families: the size at i stands in CaseTraits::sizes[i].
+[[nodiscard]] std::span<const std::string> case_sizes();
+
+/// The features that hold for a case in contract, and its sizes. Corner cases count where assess() has been asked.
+[[nodiscard]] CaseTraits features_of(const Case& test_case, const Expected& expected);
+
+/// A condition on cases as it is told: a feature, or a bound on a size, such as "C >= 257" or "rank <= 4".
+class Condition {
+ public:
+  /// Nothing of a text that is no condition.
+  [[nodiscard]] static std::optional<Condition> parse(std::string_view text);
+
+  [[nodiscard]] bool holds(const CaseTraits& traits) const;
+
+ private:
+  // Families may have features and sizes of the same name; cases of another family have neither.
+  FeatureSet features_;
+  std::bitset<kMostSizes> sizes_;
+  std::uint32_t least_ = 0;
+  std::uint32_t most_ = 0;
+};
 
 }  // namespace qconform::diagnose

@@ -330,7 +330,7 @@ class TriggerCounts {
     if (modelled == nullptr) return;
     const Tensor right = modelled->lowered().evaluate(RoundingProfile::correctly_rounded);
     const TriggerSample sample{test_case, *modelled, right};
-    const FeatureSet features = features_of(test_case, expect(test_case, {}));
+    const FeatureSet features = features_of(test_case, expect(test_case, {})).features;
     for (const Defect& defect : defects()) {
       if (!defect.operators.contains(modelled->op().name)) continue;
       if (modelled->op().judges_graphs) continue;  // theirs are held in harness/operators/graph

@@ -175,6 +175,14 @@ void add_geometry(Questions& all) {
   });
   all.add_both("pads differ by side", "pads alike on both sides",
                [](const View& v) { return any_axis(v, [](const auto& a) { return a.pad_begin != a.pad_end; }); });
+  all.add("padded before, not behind", [](const View& v) {
+    return any_axis(v, [](const auto& a) { return a.pad_begin > 0; }) &&
+           !any_axis(v, [](const auto& a) { return a.pad_end > 0; });
+  });
+  all.add("padded behind, not before", [](const View& v) {
+    return any_axis(v, [](const auto& a) { return a.pad_end > 0; }) &&
+           !any_axis(v, [](const auto& a) { return a.pad_begin > 0; });
+  });
   all.add_both("1x1 kernel", "kernel of more than one tap",
                [](const View& v) { return v.geometry().kernel_taps() == 1; });
   all.add_both("group > 1", "group = 1", [](const View& v) { return v.geometry().group > 1; });
@@ -206,6 +214,12 @@ bool has_weight_beyond(const View& v, double limit) {
   return false;
 }
 
+double greatest_multiplier(const View& v) {
+  double greatest = 0;
+  for (const float scale : v.qlinear->w_scale) greatest = std::max(greatest, double{scale});
+  return double{v.qlinear->x_scale} * greatest / double{v.qlinear->y_scale};
+}
+
 void add_parameters(Questions& all) {
   all.add_both("x_zero_point != 0", "x_zero_point = 0", [](const View& v) { return v.operands.x_zero_point != 0; });
   all.add_both("w_zero_point != 0", "w_zero_point = 0",
@@ -217,10 +231,20 @@ void add_parameters(Questions& all) {
   all.add_both(is_qlinear, "w_scale differs by channel", "w_scale the same for all channels",
                [](const View& v) { return differ(v.qlinear->w_scale); });
   all.add_both(is_qlinear, "bias != 0", "no bias, or 0", [](const View& v) { return any_nonzero(v.operands.bias); });
+  for (const auto& [number, name] : {std::pair(0.5, "1/2"), std::pair(1.0, "1")}) {
+    all.add_both(is_qlinear, std::string("a multiplier >= ") + name, std::string("multipliers < ") + name,
+                 [number = number](const View& v) { return greatest_multiplier(v) >= number; });
+  }
   all.add_both(is_qlinear, "y_zero_point odd", "y_zero_point even",
                [](const View& v) { return v.qlinear->y_zero_point % 2 != 0; });
   all.add_both(is_qlinear, "y_zero_point != 0", "y_zero_point = 0",
                [](const View& v) { return v.qlinear->y_zero_point != 0; });
+}
+
+std::int64_t most_along_axes(const View& v, std::int64_t SpatialAxis::*size) {
+  std::int64_t most = 0;
+  for (const SpatialAxis& axis : v.geometry().axes) most = std::max(most, axis.*size);
+  return most;
 }
 
 void add_sizes(Questions& all) {
@@ -228,10 +252,27 @@ void add_sizes(Questions& all) {
   all.add_remainders("C", [](const View& v) { return v.geometry().input_channels; });
   all.add_remainders("M", [](const View& v) { return v.geometry().output_channels; });
   all.add_remainders("output width", [](const View& v) { return v.geometry().axes.back().output; });
-  for (const std::int64_t least : {2, 16, 64, 259, 33026}) {
-    all.add_both("products >= " + std::to_string(least), "products < " + std::to_string(least),
-                 [=](const View& v) { return v.geometry().depth() >= least; });
-  }
+  all.add_size("batch", [](const View& v) { return v.geometry().batch; });
+  all.add_size("groups", [](const View& v) { return v.geometry().group; });
+  all.add_size("C of a group", [](const View& v) { return v.geometry().group_input_channels(); });
+  all.add_size("M of a group", [](const View& v) { return v.geometry().group_output_channels(); });
+  all.add_size("kernel", [](const View& v) { return most_along_axes(v, &SpatialAxis::kernel); });
+  all.add_size("taps", [](const View& v) { return v.geometry().kernel_taps(); });
+  all.add_size("stride", [](const View& v) { return most_along_axes(v, &SpatialAxis::stride); });
+  all.add_size("dilation", [](const View& v) { return most_along_axes(v, &SpatialAxis::dilation); });
+  all.add_size("pad before", [](const View& v) { return most_along_axes(v, &SpatialAxis::pad_begin); });
+  all.add_size("pad behind", [](const View& v) { return most_along_axes(v, &SpatialAxis::pad_end); });
+  all.add_size("width", [](const View& v) { return v.geometry().axes.back().input; });
+  all.add_size("height", [](const View& v) { return v.geometry().axes.size() > 1 ? v.geometry().axes[0].input : 0; });
+  all.add_size("spatial dimensions", [](const View& v) { return std::ssize(v.geometry().axes); });
+  all.add_size("weights", [](const View& v) { return v.geometry().output_channels * v.geometry().depth(); });
+  all.add_size("output pixels", [](const View& v) { return v.geometry().output_positions(); });
+  all.add_size("elements of x", [](const View& v) {
+    return v.geometry().batch * v.geometry().input_channels * v.geometry().input_positions();
+  });
+  all.add_size("elements of y", [](const View& v) {
+    return v.geometry().batch * v.geometry().output_channels * v.geometry().output_positions();
+  });
 }
 
 }  // namespace

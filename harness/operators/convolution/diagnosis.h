@@ -30,6 +30,10 @@ void use_requantization(RoundingProfile profile, Stages& stages);
 /// Whether the policy admits what an implementation computes that makes the choice so; of QLinearConv alone.
 [[nodiscard]] bool admits_requantization(const Choice& choice, const Variant& variant, const Policy& policy);
 [[nodiscard]] const FeatureList& convolution_case_features();
+[[nodiscard]] std::vector<CaseSize> convolution_sizes(const Case& test_case);
+[[nodiscard]] std::optional<Case> draw_convolution_like(const Case& test_case, std::span<const std::int64_t> sizes,
+                                                        Rng& rng);
+[[nodiscard]] std::vector<Coordinate> convolution_coordinates(const Lowered& lowered);
 void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::vector<Choice> convolution_choices();
 [[nodiscard]] std::vector<Experiment> convolution_experiments();

@@ -315,6 +315,17 @@ void set_total(Stages& stages, const Expression& expression) {
   stages.set(stage::keep, [](std::int64_t total) { return total; });
 }
 
+void set_bias_index(Stages& stages, const Expression& expression) {
+  stages.set(stage::bias,
+             {[](const Expression& e, std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel) {
+                const auto index = e.evaluate(ChannelContext{{}, channel, &operands.geometry});
+                const std::size_t place = index_or(channel, index, operands.bias.size());
+                return std::int64_t{narrowed(sum + bias_of(operands, static_cast<std::int64_t>(place)))};
+              },
+              expression});
+  stages.set(stage::keep, [](std::int64_t total) { return total; });
+}
+
 constexpr Variable kTotalForms[] = {
     {"int32", [](const StageContext&, std::int64_t which) { return which; }, 0, false},
     {"float32", [](const StageContext&, std::int64_t which) { return which; }, 1, false}};
@@ -392,6 +403,14 @@ const ExpressionSlot kSumSlots[] = {
      {},
      set_total,
      true},
+    {"bias.index",
+     "which bias an output channel has",
+     {"QLinearConv"},
+     "channel",
+     Operators::indices,
+     kChannelVariables,
+     {2},
+     set_bias_index},
     {"total.type",
      "the type that sum and bias are added in",
      {"QLinearConv"},

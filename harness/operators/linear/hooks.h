@@ -61,6 +61,10 @@ namespace qconform::diagnose {
 [[nodiscard]] std::span<const DefectList> linear_defects();
 [[nodiscard]] std::span<const ExpressionSlot> linear_slots();
 [[nodiscard]] const FeatureList& linear_case_features();
+[[nodiscard]] std::vector<CaseSize> linear_sizes(const Case& test_case);
+[[nodiscard]] std::optional<Case> draw_linear_like(const Case& test_case, std::span<const std::int64_t> sizes,
+                                                   Rng& rng);
+[[nodiscard]] std::vector<Coordinate> linear_coordinates(const Lowered& lowered);
 void place_by_parameter(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::vector<Choice> linear_choices();
 [[nodiscard]] std::vector<Experiment> linear_experiments();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "harness/core/limits.h"
 #include "harness/model/layers.h"
@@ -57,6 +58,9 @@ const Family& linear_family() {
                     .defects = diagnose::linear_defects,
                     .expressions = diagnose::linear_slots,
                     .case_features = diagnose::linear_case_features,
+                    .sizes = diagnose::linear_sizes,
+                    .draw_like = diagnose::draw_linear_like,
+                    .coordinates = diagnose::linear_coordinates,
                     .place = diagnose::place_by_parameter},
       .arithmetic = {.choices = diagnose::linear_choices, .experiments = diagnose::linear_experiments}};
   return family;
@@ -208,6 +212,15 @@ struct LinearView {
   const reference::QuantizationLayout& layout;
 
   [[nodiscard]] const Tensor& x() const { return *test_case.input(0); }
+  /// The type of quantized values.
+  [[nodiscard]] ElementType narrow() const {
+    return quantize_linear_of(*expected.classification.lowered) != nullptr ? expected.output->type : x().type;
+  }
+  [[nodiscard]] const std::vector<double>& scales() const {
+    const Lowered& lowered = *expected.classification.lowered;
+    const auto* quantize = quantize_linear_of(lowered);
+    return quantize != nullptr ? quantize->y_scale : dequantize_linear_of(lowered)->x_scale;
+  }
 };
 
 using LinearQuestions = FeatureQuestions<LinearView>;
@@ -234,18 +247,51 @@ const FeatureList& linear_case_features() {
     LinearQuestions questions;
     for (const ElementType type :
          {ElementType::float32, ElementType::float16, ElementType::bfloat16, ElementType::int32, ElementType::uint8,
-          ElementType::int8, ElementType::uint16, ElementType::int16, ElementType::uint4, ElementType::int4}) {
+          ElementType::int8, ElementType::uint16, ElementType::int16, ElementType::uint4, ElementType::int4,
+          ElementType::uint2, ElementType::int2, ElementType::float8e4m3fn, ElementType::float8e4m3fnuz,
+          ElementType::float8e5m2, ElementType::float8e5m2fnuz, ElementType::float4e2m1}) {
       const std::string name(qconform::name_of(type));
       questions.add("x " + name, [=](const LinearView& v) { return v.x().type == type; });
       questions.add("y " + name, [=](const LinearView& v) { return v.expected.output->type == type; });
     }
+    for (const auto& [name, bits] : {std::pair("8 bits", 8), std::pair("4 bits", 4), std::pair("2 bits", 2)}) {
+      questions.add(std::string("a float of ") + name, [bits = bits](const LinearView& v) {
+        return bits_of(v.narrow()) == bits && !is_integer(v.narrow());
+      });
+      questions.add(std::string("an integer of ") + name, [bits = bits](const LinearView& v) {
+        return bits_of(v.narrow()) == bits && is_integer(v.narrow());
+      });
+    }
+    questions.add_both("a scale < 0", "no scale < 0", [](const LinearView& v) {
+      return std::any_of(v.scales().begin(), v.scales().end(), [](double scale) { return scale < 0; });
+    });
+    questions.add("saturate 0",
+                  [](const LinearView& v) { return v.test_case.node().get_or<std::int64_t>("saturate", 1) == 0; });
+    questions.add_both("precision given", "no precision", [](const LinearView& v) {
+      return v.test_case.node().get_or<std::int64_t>("precision", 0) != 0;
+    });
     questions.add_both("several scales", "one scale", [](const LinearView& v) { return v.layout.parameters() > 1; });
     questions.add_both("block_size given", "no block_size", [](const LinearView& v) { return v.layout.is_blocked(); });
+    questions.add_both(
+        [](const LinearView& v) { return v.layout.is_blocked(); }, "block_size no power of 2",
+        "block_size a power of 2",
+        [](const LinearView& v) { return !std::has_single_bit(static_cast<std::uint64_t>(v.layout.block)); });
+    questions.add_both([](const LinearView& v) { return v.layout.is_blocked(); }, "last block short",
+                       "last block whole", [](const LinearView& v) { return v.layout.channels % v.layout.block != 0; });
     questions.add_both("axis negative", "axis not negative", has_negative_axis);
     questions.add_both("2 dimensions or more", "at most 1 dimension",
                        [](const LinearView& v) { return v.x().shape.size() > 1; });
     questions.add_both("a zero point != 0", "zero points 0", has_zero_point);
     questions.add_remainders("elements", [](const LinearView& v) { return v.x().elements(); });
+    questions.add_size("rank", [](const LinearView& v) { return std::ssize(v.x().shape); });
+    questions.add_size("scales", [](const LinearView& v) { return v.layout.parameters(); });
+    questions.add_size("block_size", [](const LinearView& v) { return v.layout.block; });
+    questions.add_size("size along the axis",
+                       [](const LinearView& v) { return v.layout.parameters() > 1 ? v.layout.channels : 0; });
+    questions.add_size("elements behind the axis",
+                       [](const LinearView& v) { return v.layout.parameters() > 1 ? v.layout.inner : 0; });
+    questions.add_size("opset version",
+                       [](const LinearView& v) { return std::int64_t{v.test_case.node().opset_version}; });
     return std::move(questions).list();
   }();
   return all;

@@ -29,10 +29,18 @@ function defects(diagnosis: Diagnosis): Child {
 }
 
 function region(diagnosis: Diagnosis): Child {
-  const { conditions, failing, passing, passing_inside } = diagnosis.region;
+  const { conditions, failing, passing, passing_inside, precision, recall } = diagnosis.region;
   const learnt = `all of ${count(failing)} failing cases, ${count(passing_inside)} of ${count(passing)} passing`;
+  const measured = `${learnt}; held back: precision ${precision.toFixed(2)}, recall ${recall.toFixed(2)}`;
   if (conditions.length === 0) return failing === 0 ? null : h("span.note", {}, `no feature tells failing cases from passing ones (${learnt})`);
-  return [conditions.join(", "), h("span.note", {}, ` (${learnt})`)];
+  return [conditions.join(", "), h("span.note", {}, ` (${measured})`)];
+}
+
+function place(diagnosis: Diagnosis): Child {
+  const { wrong, right, right_elsewhere } = diagnosis.place;
+  if (wrong === 0) return diagnosis.where;
+  const there = right === 0 ? `exactly: all ${count(wrong)} elements there are wrong` : `${count(wrong)} wrong and ${count(right)} right ones there`;
+  return [diagnosis.where, h("span.note", {}, ` (${there}, none of ${count(right_elsewhere)} elsewhere)`)];
 }
 
 function evidence(diagnosis: Diagnosis): string {
@@ -76,7 +84,9 @@ function story(finding: Finding): HTMLElement {
     ["why", diagnosis ? defects(diagnosis) : null],
     ["arithmetic", diagnosis?.arithmetic ?? null],
     ["when", diagnosis ? region(diagnosis) : null],
-    ["where", diagnosis?.where ?? null],
+    ["where", diagnosis ? place(diagnosis) : null],
+    ["there", diagnosis?.behaves ? `behaves as: ${diagnosis.behaves}` : null],
+    ["fails for", diagnosis?.thresholds?.join("; ") ?? null],
     ["evidence", diagnosis ? evidence(diagnosis) : null],
     ["worst", worst(finding)],
     ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
