@@ -50,7 +50,8 @@ TEST(NodeChanges, MoveAPadSoThatTheOutputKeepsItsShape) {
     Case changed = before;
     change(changed);
     const auto* pads = changed.node().get<std::vector<std::int64_t>>("pads");
-    if (difference_text(before, changed) == "pads") EXPECT_EQ(*pads, (std::vector<std::int64_t>{0, 0, 0, 1}));
+    if (difference_text(before, changed) != "pads") continue;
+    EXPECT_EQ(*pads, (std::vector<std::int64_t>{0, 0, 0, 1}));
   }
 }
 
