@@ -85,7 +85,7 @@ TEST(CaseChannel, GivesBackTheMemoryOfLargeMessages) {
     ASSERT_TRUE(memory);
     std::memset(memory->data(), 1, memory->size());
   }
-  channel.post(5, kSlot, false);
+  channel.post(5, kSlot, RunMode::once);
   channel.put(5, kSlot);
   EXPECT_GE((blocks() - before) * 512, static_cast<blkcnt_t>(2 * kSlot));
   channel.release(5);

@@ -298,24 +298,20 @@ const std::map<std::string_view, Trigger> kTriggers{
     {"denormal-flush", has_subnormals},
 };
 
-// The features that a defect needs, by their position.
-FeatureSet needed_by(const Defect& defect) {
-  FeatureSet needed;
-  const auto known = case_features();
-  for (const std::string_view text : defect.needs) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const CaseFeature& f) { return f.text == text; });
-    EXPECT_NE(found, known.end()) << defect.id << " needs \"" << text << "\", which is no feature";
-    if (found != known.end()) needed.set(static_cast<std::size_t>(found - known.begin()));
-  }
-  return needed;
+// Whether the case meets all conditions that a defect needs.
+bool meets_needs(const Defect& defect, const CaseTraits& traits) {
+  return std::all_of(defect.needs.begin(), defect.needs.end(), [&](std::string_view text) {
+    const auto condition = Condition::parse(text);
+    EXPECT_TRUE(condition) << defect.id << " needs \"" << text << "\", which is no condition";
+    return condition && condition->holds(traits);
+  });
 }
 
 // Features, a predicate, or both.
-bool is_triggered(const Defect& defect, const TriggerSample& sample, const FeatureSet& features) {
+bool is_triggered(const Defect& defect, const TriggerSample& sample, const CaseTraits& traits) {
   const auto predicate = kTriggers.find(defect.id);
   EXPECT_TRUE(predicate != kTriggers.end() || !defect.needs.is_empty()) << defect.id << " has no trigger to test";
-  const FeatureSet needed = needed_by(defect);
-  return (features & needed) == needed && (predicate == kTriggers.end() || predicate->second(sample));
+  return meets_needs(defect, traits) && (predicate == kTriggers.end() || predicate->second(sample));
 }
 
 struct ShownCounts {
@@ -330,11 +326,11 @@ class TriggerCounts {
     if (modelled == nullptr) return;
     const Tensor right = modelled->lowered().evaluate(RoundingProfile::correctly_rounded);
     const TriggerSample sample{test_case, *modelled, right};
-    const FeatureSet features = features_of(test_case, expect(test_case, {})).features;
+    const CaseTraits traits = features_of(test_case, expect(test_case, {}));
     for (const Defect& defect : defects()) {
       if (!defect.operators.contains(modelled->op().name)) continue;
       if (modelled->op().judges_graphs) continue;  // theirs are held in harness/operators/graph
-      const bool has_trigger = is_triggered(defect, sample, features);
+      const bool has_trigger = is_triggered(defect, sample, traits);
       const bool equal = modelled->run(defect) == right;
       ShownCounts& counts = counts_[{defect.id, modelled->op().name}];
       counts.shown += has_trigger && !equal ? 1 : 0;
