@@ -199,7 +199,7 @@ std::int64_t allocated_bytes() {
 // once, or up to a bound, grows less in later turns.
 std::int64_t growth_of_each(const std::function<void()>& call) {
   constexpr int kTurns = 4;
-  constexpr int kCalls = 16;
+  constexpr int kCalls = 6;
   std::int64_t growth = 0;
   for (int turn = 0; turn < kTurns; ++turn) {
     const std::int64_t before = allocated_bytes();
