@@ -94,9 +94,9 @@ TEST(ColdReplay, TellsByHowManyBytesMemoryGrowsWithEachNode) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "a sanitizer's heap does not tell what is allocated";
 #endif
-  constexpr std::int64_t kLimit = std::int64_t{48} << 20;
+  constexpr std::int64_t kLimit = std::int64_t{96} << 20;
   std::vector<Case> rows;
-  for (int i = 0; i < 40; ++i) rows.push_back(row_of("row " + std::to_string(i), {-7, 101, 5}));
+  for (int i = 0; i < 60; ++i) rows.push_back(row_of("row " + std::to_string(i), {-7, 101, 5}));
   const Report report = report_of(std::make_unique<ListedSuite>(std::move(rows)), open_plugin("leaks", kLimit));
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(name_of(report.findings[0].kind), "grows-memory");

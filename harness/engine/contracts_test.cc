@@ -79,11 +79,11 @@ TEST(Contracts, GiveANarrowKernelItsOwnCases) {
   EXPECT_EQ(covered.covered, covered.feasible);
 }
 
-// Directed and random cases stay inside too, and most corner cases that such a kernel can reach are reached.
+// Directed, random and reviewed cases stay inside too, and most corner cases that such a kernel can reach are reached.
 TEST(Contracts, KeepDirectedAndRandomCasesInside) {
   NarrowBackend narrow;
   const auto suites = drawn_within(learn_contracts(narrow, 1), "narrow", 1);
-  ASSERT_EQ(suites.size(), 2U);
+  ASSERT_EQ(suites.size(), 3U);
   std::set<std::string> reached;
   for (const auto& suite : suites) {
     std::size_t cases = 0;
@@ -92,7 +92,7 @@ TEST(Contracts, KeepDirectedAndRandomCasesInside) {
       EXPECT_TRUE(NarrowBackend::takes(*test_case)) << test_case->id;
       if (!test_case->tags.empty()) reached.insert(test_case->tags.front());
     }
-    EXPECT_GE(cases, 1000U) << suite->name();
+    EXPECT_GE(cases, suite == suites.back() ? 30U : 1000U) << suite->name();
   }
   EXPECT_GE(reached.size(), 25U);
   for (const char* id :

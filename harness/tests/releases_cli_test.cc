@@ -64,8 +64,8 @@ TEST_F(Releases, ACaseKeepsToWhatAUserStates) {
   std::vector<std::string> suites;
   for (const auto& suite : report.at("suites")) suites.push_back(suite.at("name"));
   const std::string contract = "within convolutions: x type=int8, spatial rank=2";
-  EXPECT_THAT(suites, ::testing::ElementsAre("directed " + contract, "random " + contract, contract,
-                                             "sizes " + contract, "corpus"));
+  EXPECT_THAT(suites, ::testing::ElementsAre("directed " + contract, "random " + contract, "corpus " + contract,
+                                             contract, "sizes " + contract, "neighbours " + contract, "corpus"));
   const auto wrong = qconform("run --suite within --backend scalar --only \"convolutions: x typ=int8\"");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.output, HasSubstr("--only: no parameter \"x typ\"; is it x type?"));

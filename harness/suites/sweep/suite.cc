@@ -276,7 +276,9 @@ std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<SweepCont
 
 std::optional<Case> draw_sized(const SweptModel& swept, const Model& inside, const ConstraintSolver& solver, Rng& rng) {
   const auto takes = [&](const Row& row) { return inside.allows(row); };
-  const std::size_t size = rng.below(static_cast<std::uint32_t>(swept.sized.sizes));
+  // Few of the sizes are large, and what shows at one of them alone would hardly ever be met.
+  const std::size_t first = swept.sized.small < swept.sized.sizes && rng.chance(1, 16) ? swept.sized.small : 0;
+  const std::size_t size = first + rng.below(static_cast<std::uint32_t>(swept.sized.sizes - first));
   for (std::uint64_t i = 0; i < kRows; ++i) {
     const auto row = solver.draw(begun(inside, solver, rng.chance(1, 3)), rng);
     auto test_case = row ? swept.sized.realise(*row, size, rng.next(), i, takes) : std::nullopt;

@@ -101,8 +101,8 @@ inline constexpr std::size_t kCasesOfSize = 3;
 [[nodiscard]] std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<SweepContract>& contracts,
                                                  std::uint64_t seed);
 
-/// Draws a case of a size, any of the model's as often, inside of `inside`, whose rows `solver` has. Nothing where a
-/// few rows do not go with the size.
+/// Draws a case of a size, the largest more often than others, inside of `inside`, whose rows `solver` has. Nothing
+/// where a few rows do not go with the size.
 [[nodiscard]] std::optional<Case> draw_sized(const SweptModel& swept, const Model& inside,
                                              const ConstraintSolver& solver, Rng& rng);
 /// The same of any model, whatever a backend takes; depends on seed and index alone.

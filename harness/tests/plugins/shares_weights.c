@@ -7,13 +7,18 @@ static const int8_t* shared(const int8_t* w, int64_t taps);
 #include "row.h"
 
 static const int8_t* shared(const int8_t* w, int64_t taps) {
-  enum { kMost = 16 };
-  static int8_t kept[kMost];
-  static int64_t kept_taps;
-  if (taps > kMost) return w;
-  if (kept_taps != taps || memcmp(kept, w, (size_t)taps - 1) != 0) {
-    kept_taps = taps;
-    memcpy(kept, w, (size_t)taps);
+  enum { kMostNodes = 1024, kMostTaps = 16 };
+  static struct {
+    int64_t taps;
+    int8_t w[kMostTaps];
+  } nodes[kMostNodes];
+  static int count;
+  if (taps > kMostTaps) return w;
+  for (int i = 0; i < count; ++i) {
+    if (nodes[i].taps == taps && memcmp(nodes[i].w, w, (size_t)taps - 1) == 0) return nodes[i].w;
   }
-  return kept;
+  if (count == kMostNodes) return w;
+  nodes[count].taps = taps;
+  memcpy(nodes[count].w, w, (size_t)taps);
+  return nodes[count++].w;
 }
