@@ -460,7 +460,8 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
       std::find_if(groups.begin(), groups.end(), [&](const FailureGroup& g) { return g.signature == signature; });
   if (group == groups.end()) return std::nullopt;
   Diagnosis diagnosis;
-  diagnosis.status = name_of(group->status);
+  // What comes near is contradicted: it is no name for what no cause reproduces.
+  diagnosis.status = name_of(group->cause ? group->status : Status::unexplained);
   diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
   diagnosis.where = group->where;
   if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);
@@ -484,7 +485,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
       if (test.is_on_base(*fitting)) diagnosis.base = diagnosis.arithmetic;
     }
   }
-  if (!group->explanation) return diagnosis;
+  if (!group->cause || !group->explanation) return diagnosis;
   const Explanation& explanation = *group->explanation;
   if (diagnosis.arithmetic.empty()) {
     diagnosis.arithmetic = explanation.arithmetic;
@@ -493,8 +494,6 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.trial_cases = explanation.support.cases;
   diagnosis.trial_failing = explanation.support.failing;
   diagnosis.trial_reproduced = explanation.support.reproduced_cases;
-  if (group->cause || explanation.candidates.empty()) return diagnosis;
-  for (const Defect* defect : explanation.candidates.front().defects) diagnosis.defects.push_back(diagnosed(*defect));
   return diagnosis;
 }
 

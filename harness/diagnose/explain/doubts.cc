@@ -28,7 +28,7 @@ bool is_contradicted(const Causes& causes, FailureGroup& group) {
     contradicting.push_back(features_of(passed->test_case(), passed->expected()));
   }
   if (contradicting.empty()) return false;
-  const Region apart = learn_region(group.failures.failing, contradicting);
+  const Region apart = suspected_region(group.failures.failing, contradicting);
   if (apart.conditions.empty() || apart.passing_inside > 0) return true;
   group.only_when = apart.conditions;
   return false;
