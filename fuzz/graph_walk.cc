@@ -202,7 +202,7 @@ class GraphWalk::Taking {
                           {{"wrong", verdict}});
     if (!is_failure(verdict.kind)) return;
     ++walked_.failing;
-    report::Explained explained{case_, "wrong", verdict, {}, {}, {}};
+    report::Explained explained{case_, "wrong", verdict, {}, {}, {}, {}};
     if (rng_.chance(1, 4)) shrink_on(run, explained);
     if (rng_.chance(1, 8)) explain_on(run, outcome, explained);
     tell(explained, backend->info());

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,7 +127,7 @@ TEST(ActivityOf, TellsAProcessThatSleepsFromOneThatComputes) {
   ForkedProcess sleeping(ForkedProcess::Group::own, [] { (void)pause(); });
   EXPECT_TRUE(until(sleeping.id(), [](const ProcessActivity& activity) { return activity.sleeps; }));
   ForkedProcess computing(ForkedProcess::Group::own, [] {
-    for (volatile int i = 0;; i = i + 1) {
+    for (std::atomic<int> i = 0;; ++i) {
     }
   });
   EXPECT_TRUE(until(computing.id(), [](const auto& activity) { return !activity.sleeps && activity.cpu_seconds > 0; }));

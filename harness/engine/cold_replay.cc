@@ -267,7 +267,8 @@ void replay_finding(Finding& finding, Worker& worker, const Policy& policy, Know
     finding.replayed = finding.example.before.empty() ? "alone" : "after others";
     return;
   }
-  if (finding.kind == VerdictKind::nondeterministic || finding.kind == VerdictKind::thread_dependent) return;
+  // A crash may be one that a target of the fuzzing engine saw, and what differs by chance may not differ again.
+  if (!is_computed(finding.kind)) return;
   worker.note_that_it_remembers();
   auto replay = replay_cold(worker, finding.example, outcome::Nondeterministic{}, policy, known);
   if (replay && replay->fails_alone) return;

@@ -72,7 +72,7 @@ TEST_F(StatedDefects, AuditSaysWhetherASuiteKillsThem) {
 TEST_F(StatedDefects, RunFindsThemAsABackendAndByTheirName) {
   const auto found = with_mine("run --suite corpus --backend defect:up-below-zero" + out());
   EXPECT_EQ(found.exit_code, 1) << found.output;
-  EXPECT_THAT(found.output, AllOf(HasSubstr("wrong, up-below-zero (Q1)"), HasSubstr("known     our tracker, 12"),
+  EXPECT_THAT(found.output, AllOf(HasSubstr("wrong, up-below-zero (Q1)"), HasSubstr("resembles our tracker, 12"),
                                   HasSubstr("--backend defect:up-below-zero --defects " + mine_)));
   const std::string failing = (folder_.path() / "out" / "F1.json").string();
   EXPECT_EQ(with_mine("replay " + failing + " --backend defect:up-below-zero").exit_code, 1);

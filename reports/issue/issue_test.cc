@@ -182,7 +182,7 @@ TEST(IssuePage, OfAGraphNamesTheOutputThatIsWrong) {
   const Expected expected = expect(graph, {});
   ASSERT_TRUE(expected.output);
   const std::vector<Tensor> answers{make::float32({0}, {}), make::float32({1, 2}, {1, 5})};
-  const Explained explained{graph, "mine", judge(expected, outcome::Produced(answers)), {}, {}, {}};
+  const Explained explained{graph, "mine", judge(expected, outcome::Produced(answers)), {}, {}, {}, {}};
   const std::string page = issue_page(
       {explained, expected, {}, {}, issue::program_for(expected, *backend::parse_specification("onednn"), {}), {}, {}});
   EXPECT_THAT(page, HasSubstr("# Relu+Relu on mine"));

@@ -66,8 +66,9 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
   const bool has_all = diagnosis.trial_reproduced == diagnosis.trial_cases;
   if (diagnosis.status == "reproduced" && !(has_all && diagnosis.trial_cases > 0)) {
-    facts.push_back({"support", fmt::format("reproduces every byte of {}; cases that are right may speak against it",
-                                            plural(diagnosis.examined, "failing case"))});
+    facts.push_back(
+        {"support", fmt::format("reproduces every byte of {}; no passing case that was held against it contradicts it",
+                                plural(diagnosis.examined, "failing case"))});
   } else if (!diagnosis.defects.empty()) {
     facts.push_back(
         {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing{}",

@@ -361,9 +361,7 @@ TEST(CampaignDiagnosis, NoTwoFindingsAreOne) {
       const std::vector<std::string> names{"defect:" + std::string(defects[i]->id),
                                            "defect:" + std::string(defects[i + 1]->id)};
       SCOPED_TRACE(std::string(op.name) + " " + names[0] + " " + names[1]);
-      const auto kind_of = [](const Case& test_case) {
-        return std::size_t{test_case.inputs[0]->elements() < 24};
-      };
+      const auto kind_of = [](const Case& test_case) { return std::size_t{test_case.inputs[0]->elements() < 24}; };
       const Report report = run_random(std::make_unique<ByKind>(names, kind_of), 200, {std::string(op.name)}, true);
       std::set<std::string> signatures;
       std::set<std::uint64_t> smallest;

@@ -421,6 +421,16 @@ Match CandidateModels::match(const CandidateTest& test, const Observation& obser
   return best;
 }
 
+bool CandidateModels::may_be_right_on(const Observation& observation) const {
+  return std::any_of(models_.begin(), models_.end(), [&](const NodeModels& model) {
+    auto predicted = model.run(observation.modelled());
+    if (!predicted) return false;
+    const Outcome answer = outcome::Produced{std::move(*predicted)};
+    const auto observed = Observation::borrowing(observation.test_case(), observation.expected(), answer);
+    return observed != nullptr && !observed->is_failure();
+  });
+}
+
 std::optional<DefectSet> most_reproducing(const CandidateTest& test, std::span<const Observation* const> failing,
                                           std::span<const Observation* const> passing,
                                           std::span<const Defect* const> known, std::uint64_t work) {

@@ -136,6 +136,8 @@ class CandidateModels {
   /// How the nearest of them stands to the observation: one that reproduces every byte, else one that nothing
   /// contradicts, else the first. Others than the first are asked only where they may be near.
   [[nodiscard]] Match match(const CandidateTest& test, const Observation& observation) const;
+  /// Whether one of them computes what the rules admit on the observation's case.
+  [[nodiscard]] bool may_be_right_on(const Observation& observation) const;
 
  private:
   std::vector<NodeModels> models_;

@@ -131,7 +131,7 @@ bool Causes::reproduces(std::size_t cause, const Observation& observation) const
 std::vector<const Observation*> Causes::contradicting(std::size_t cause) const {
   std::vector<const Observation*> found;
   for (const auto& passed : passed_) {
-    if (!reproduces(cause, *passed)) found.push_back(passed.get());
+    if (!causes_[cause].models.may_be_right_on(*passed)) found.push_back(passed.get());
   }
   return found;
 }

@@ -58,6 +58,8 @@ void drop_doubtful_names(const Causes& causes, const std::vector<CaseTraits>& pa
   }
   for (FailureGroup& group : groups) {
     if (!is_doubtful(group) || left == 0) continue;
+    const bool is_clear_majority = group.failures.examined >= 2 * left;
+    if (is_clear_majority) continue;
     if (group.failures.examined < left || have_one_condition(group, nameless, passing)) drop_name(group);
   }
 }

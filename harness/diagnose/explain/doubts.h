@@ -11,8 +11,8 @@ namespace qconform::diagnose {
 /// - a passing case contradicts it: the models compute something wrong there, and nothing tells those cases from the
 ///   failing ones (what does becomes a condition of the group, FailureGroup::only_when);
 /// - more failing cases are left without a name than have this one;
-/// - one condition holds for its failing cases and those without a name, and for hardly a passing one: they have one
-///   cause, which is not that.
+/// - it has less than twice as many, and one condition holds for all of them and hardly for a passing one: then they
+///   have one cause, which is not that.
 /// `passing`: features of passing cases.
 void drop_doubtful_names(const Causes& causes, const std::vector<CaseTraits>& passing,
                          std::vector<FailureGroup>& groups);

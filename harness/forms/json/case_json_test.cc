@@ -116,6 +116,20 @@ TEST(CaseJson, ReadsWhatItWrites) {
   EXPECT_EQ(cases->front(), sample());
 }
 
+TEST(CaseJson, KeepsTheNodesBeforeACaseAndRefusesNodesBeforeThose) {
+  Case test_case = sample();
+  test_case.before = {sample(), sample()};
+  test_case.before[0].inputs[2] = make::uint8({}, {9});
+  const auto again = read_cases_json(case_json(test_case));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->front(), test_case);
+  EXPECT_NE(digest_of(test_case), digest_of(sample()));
+  test_case.before[1].before = {sample()};
+  const auto nested = read_cases_json(case_json(test_case));
+  ASSERT_FALSE(nested);
+  EXPECT_THAT(nested.error().text(), HasSubstr("cases[0].before[1].before: a case before another has none"));
+}
+
 TEST(CaseJson, WrapsLongArrays) {
   Case test_case;
   std::vector<std::int64_t> values(100);
