@@ -177,7 +177,7 @@ class CampaignDiagnosis final : public Diagnoser {
     ExplainOptions each{.work = std::uint64_t{1} << 28,
                         .learning_work = 0,
                         .seconds = kExplanationSeconds};  ///< limits of one explanation
-    std::uint64_t learning = std::uint64_t{1} << 28;      ///< work of learning a model where none explains, in products
+    std::uint64_t learning = std::uint64_t{1} << 29;      ///< work of learning a model where none explains, in products
     std::uint64_t examining = std::uint64_t{1} << 32;     ///< work of running models on failures, in products
   };
 

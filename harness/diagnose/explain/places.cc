@@ -40,7 +40,7 @@ struct PlaceRule {
     return at % modulus <= bound;
   }
   [[nodiscard]] std::string text(const std::string& name) const {
-    const std::string number = with_thousands(bound);
+    const std::string number = with_thousands(static_cast<std::uint64_t>(bound));
     const std::string remainder = fmt::format("{} % {}", name, modulus);
     switch (kind) {
       case Kind::from: return fmt::format("{} >= {}", name, number);

@@ -35,11 +35,13 @@ struct SizeRule {
     return remainder >= bound;
   }
   [[nodiscard]] std::string text(const std::string& name) const {
-    const std::string number = with_thousands(bound);
+    const std::string number = with_thousands(static_cast<std::uint64_t>(bound));
     const std::string remainder = fmt::format("{} % {}", name, modulus);
     switch (kind) {
-      case Kind::at_least: return fmt::format("{} >= {} ({} passes)", name, number, with_thousands(passes));
-      case Kind::at_most: return fmt::format("{} <= {} ({} passes)", name, number, with_thousands(passes));
+      case Kind::at_least:
+        return fmt::format("{} >= {} ({} passes)", name, number, with_thousands(static_cast<std::uint64_t>(passes)));
+      case Kind::at_most:
+        return fmt::format("{} <= {} ({} passes)", name, number, with_thousands(static_cast<std::uint64_t>(passes)));
       case Kind::equal: return fmt::format("{} = {}", name, number);
       case Kind::remainder_is: return fmt::format("{} = {}", remainder, number);
       case Kind::remainder_is_not: return fmt::format("{} != {}", remainder, number);
