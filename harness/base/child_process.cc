@@ -46,8 +46,8 @@ void for_numbers_in(const std::string& path, Each each) {
   (void)closedir(folder);
 }
 
-// What /proc says of a process or a thread, from its state on, as words: the name before it may hold anything. Empty
-// where it is gone.
+// Returns the words of /proc/.../stat about a process or a thread, from its state on: the name before that may hold
+// anything. Empty where the process is gone.
 std::vector<std::string> status_words(const std::string& folder) {
   std::ifstream file(folder + "/stat");
   std::string text;

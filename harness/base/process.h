@@ -126,7 +126,7 @@ inline void wake_all(const std::atomic<std::uint32_t>& word) {
 /// Bytes that `process` holds in memory by itself: neither files nor memory that it shares. 0 where it is gone.
 [[nodiscard]] std::int64_t resident_of(pid_t process);
 
-/// What a process has been doing.
+/// Tells whether a process computes or waits.
 struct ProcessActivity {
   double cpu_seconds = 0;  ///< of all its threads, those included that have ended
   bool sleeps = false;     ///< every thread waits for something other than a processor or a disk, and none is stopped

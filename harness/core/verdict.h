@@ -47,7 +47,7 @@ struct Crashed {
 struct Exited {
   int status = 0;
 };
-/// What the backend allocates and never gives back grows with each node that it prepares, or with each run.
+/// The backend never gives back memory that it allocates for each node that it prepares, or for each run.
 struct GrewMemory {
   std::int64_t per_prepare = 0;  ///< bytes
   std::int64_t per_run = 0;      ///< bytes

@@ -460,7 +460,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
       std::find_if(groups.begin(), groups.end(), [&](const FailureGroup& g) { return g.signature == signature; });
   if (group == groups.end()) return std::nullopt;
   Diagnosis diagnosis;
-  // What comes near is contradicted: it is no name for what no cause reproduces.
+  // A model that comes near is contradicted somewhere, so failures that no cause reproduces get no name from it.
   diagnosis.status = name_of(group->cause ? group->status : Status::unexplained);
   diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
   diagnosis.where = group->where;

@@ -15,7 +15,7 @@ namespace qconform::diagnose {
 
 using SizeList = std::vector<std::int64_t>;  ///< in the order of CaseSize
 
-/// What runs with several values tell of one list of sizes.
+/// Tells whether cases of one list of sizes fail, with several values each.
 struct SizedRuns {
   bool fails = false;  ///< with some values
   CaseTraits traits;

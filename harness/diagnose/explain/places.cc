@@ -1,4 +1,4 @@
-// Where the wrong elements of an output lie: remainders, ends, blocks and bounds of their coordinates.
+// Finds the place of the wrong elements of an output by remainders, ends, blocks and bounds of their coordinates.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -166,7 +166,7 @@ class ThresholdSearch {
     return failing >= 3 && passing >= 3;
   }
 
-  // Where another size is changed too, the bound may lie elsewhere: that tells what it is a bound of.
+  // The bound may lie elsewhere where another size is changed too; where it lies then tells what it is a bound of.
   void cross(std::size_t size, const SizeRule& rule) {
     for (std::size_t other = 0; other < cases_.sizes().size() && cases_.is_left(); ++other) {
       if (other == size) continue;

@@ -1,5 +1,5 @@
-// Where exactly a backend is wrong, and from which sizes on: what is asked of it where no model explains a failure.
-// Cases like the failing one, with other sizes and other values, tell.
+// Finds where exactly a backend is wrong, and from which sizes on, for failures that no model explains: it runs cases
+// like the failing one, with other sizes and other values.
 //
 // docs/explain.md ("Where, and from which sizes on") describes what is claimed.
 #pragma once
