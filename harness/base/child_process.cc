@@ -163,9 +163,9 @@ std::int64_t memory_files_of(pid_t process, std::span<const int> known) {
 // A process that is killed leaves its children to this one.
 void kill_descendants() {
   for (;;) {
-    for (const pid_t process : descendants_of(getpid())) (void)kill(process, SIGKILL);
     while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
     if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;
+    for (const pid_t process : descendants_of(getpid())) (void)kill(process, SIGKILL);
     constexpr int kPause = 1;  // ms
     (void)poll(nullptr, 0, kPause);
   }

@@ -96,44 +96,53 @@ void ForkedProcess::start_guarded(const std::function<void()>& work) {
   if (!life.open() || !report.open()) return;
   guard_ = ::fork();
   if (guard_ == 0) {
-    (void)setpgid(0, 0);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    ignore_group_signals();
-    sigset_t woken;
-    sigset_t before;
-    (void)sigemptyset(&woken);
-    for (const int number : {SIGCHLD, SIGUSR2}) (void)sigaddset(&woken, number);
-    (void)sigprocmask(SIG_BLOCK, &woken, &before);
-    for (const int number : {SIGCHLD, SIGUSR2}) wake_by(number);
-    (void)prctl(PR_SET_PDEATHSIG, SIGUSR2);
-    const pid_t child = getppid() == owner_ ? ::fork() : -1;
-    if (child == 0) {
-      const pid_t guard = getppid();
-      (void)setpgid(0, 0);
-      (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != guard) _exit(0);
-      (void)sigprocmask(SIG_SETMASK, &before, nullptr);
-      for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2}) (void)signal(number, SIG_DFL);
-      life = {};
-      report = {};
-      work_to_the_end(work);
-    }
-    if (child < 0) _exit(0);
-    (void)sigdelset(&before, SIGCHLD);
-    (void)sigdelset(&before, SIGUSR2);
-    guard_to_the_end(child, owner_, life.read.get(), report.write.get(), before);
+    life.write.close();
+    report.read.close();
+    stand_guard(owner_, std::move(life.read), std::move(report.write), work);
   }
   if (guard_ < 0) return;
-  life_ = std::move(life.write);
-  report_ = std::move(report.read);
   report.write.close();
-  pid_t child = -1;
-  if (!read_all_of(report_.get(), &child, sizeof child)) {  // the guard could not fork
-    while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) continue;
-    errno = EAGAIN;
-    return;
+  if (hear_of_child(std::move(life.write), std::move(report.read))) return;
+  while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) continue;
+  errno = EAGAIN;
+}
+
+void ForkedProcess::stand_guard(pid_t parent, Descriptor life, Descriptor report, const std::function<void()>& work) {
+  (void)setpgid(0, 0);
+  (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ignore_group_signals();
+  sigset_t woken;
+  sigset_t before;
+  (void)sigemptyset(&woken);
+  for (const int number : {SIGCHLD, SIGUSR2}) (void)sigaddset(&woken, number);
+  (void)sigprocmask(SIG_BLOCK, &woken, &before);
+  for (const int number : {SIGCHLD, SIGUSR2}) wake_by(number);
+  (void)prctl(PR_SET_PDEATHSIG, SIGUSR2);
+  const pid_t child = getppid() == parent ? ::fork() : -1;
+  if (child == 0) {
+    const pid_t guard = getppid();
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != guard) _exit(0);
+    (void)sigprocmask(SIG_SETMASK, &before, nullptr);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2}) (void)signal(number, SIG_DFL);
+    life.close();
+    report.close();
+    work_to_the_end(work);
   }
+  if (child < 0) _exit(0);
+  (void)sigdelset(&before, SIGCHLD);
+  (void)sigdelset(&before, SIGUSR2);
+  guard_to_the_end(child, parent, life.get(), report.get(), before);
+}
+
+bool ForkedProcess::hear_of_child(Descriptor life, Descriptor report) {
+  life_ = std::move(life);
+  report_ = std::move(report);
+  pid_t child = -1;
+  if (!read_all_of(report_.get(), &child, sizeof child)) return false;
   process_ = child;
+  return true;
 }
 
 ForkedProcess& ForkedProcess::operator=(ForkedProcess&& other) noexcept {
@@ -171,7 +180,7 @@ bool ForkedProcess::is_mine() const {
 int ForkedProcess::take_report() {
   int status = SIGKILL;
   (void)read_all_of(report_.get(), &status, sizeof status);
-  while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) continue;
+  while (guard_ > 0 && ::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) continue;
   report_.close();
   life_.close();
   process_ = -1;
@@ -207,7 +216,7 @@ int ForkedProcess::end() {
     // Written and not only closed: a fork of this process may hold the same pipe.
     const NoPipeSignal quiet;
     (void)!::write(life_.get(), "", 1);
-    (void)::kill(guard_, SIGCONT);  // somebody may have stopped it
+    if (guard_ > 0) (void)::kill(guard_, SIGCONT);  // somebody may have stopped it
   }
   return wait();
 }

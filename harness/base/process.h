@@ -185,16 +185,50 @@ class ForkedProcess {
   int end();
 
  private:
+  friend class ForkServer;
+
   void start_guarded(const std::function<void()>& work);
+  /// The life of a guard that `parent` has forked: it forks what works. The files of the guard are none of the child's.
+  [[noreturn]] static void stand_guard(pid_t parent, Descriptor life, Descriptor report,
+                                       const std::function<void()>& work);
+  /// Hears of the guard which process the child is. False where the guard could not fork.
+  [[nodiscard]] bool hear_of_child(Descriptor life, Descriptor report);
   [[nodiscard]] bool is_mine() const;
   int take_report();
 
   Group group_ = Group::own;
   pid_t owner_ = -1;    ///< who started it
   pid_t process_ = -1;  ///< the one that does the work
-  pid_t guard_ = -1;
+  pid_t guard_ = -1;    ///< -1 too where a ForkServer started it, which is its parent
   Descriptor life_;    ///< to the guard: a byte, or the end, means to end everything
   Descriptor report_;  ///< from the guard: the status of the child
+};
+
+/// A fork of this process, taken while that is small, which forks itself on request: to fork a process that holds
+/// gigabytes, and to end the copy, takes tens of milliseconds. What it starts has none of the memory that this process
+/// takes later. Ends with this object, and with this process; what it has started ends then too.
+class ForkServer {
+ public:
+  /// Runs in each process that is started, with the files that were sent to it, under numbers of its own.
+  using Work = std::function<void(std::span<const int> files)>;
+
+  explicit ForkServer(Work work);
+  /// A process with a guard, as of ForkedProcess::Group::own, that has these files and no others above stderr.
+  /// is_running() is false where the system has no more processes or files; errno says why. Starts the server, and once
+  /// more where somebody has ended it: then what is forked is this process as it is.
+  [[nodiscard]] ForkedProcess start(std::span<const int> files);
+
+ private:
+  /// At most, that start() sends along.
+  static constexpr std::size_t kMostFiles = 4;
+
+  [[nodiscard]] bool begin();
+  [[nodiscard]] ForkedProcess request(std::span<const int> files);
+  [[noreturn]] void serve(int requests) const;
+
+  Work work_;
+  Descriptor requests_;
+  ForkedProcess server_;
 };
 
 /// Makes this process the program `words`, found by PATH, whose stdin is empty, whose stdout and stderr go to `log`,

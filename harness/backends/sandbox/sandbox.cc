@@ -390,19 +390,21 @@ Result<std::unique_ptr<Backend>> opened(std::unique_ptr<SandboxedBackend> backen
   return backend;
 }
 
+std::function<std::unique_ptr<WorkerLink>()> launch_by(ForkServer server, const SandboxLimits& limits) {
+  const auto shared = std::make_shared<ForkServer>(std::move(server));
+  return [shared, limits] { return std::make_unique<WorkerHost>(*shared, limits); };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, std::string name, const SandboxLimits& limits,
                                                  bool records_code) {
   auto code = records_code ? std::make_shared<CodeCoverage>() : nullptr;
-  const auto launch = [open = std::move(open), limits, code] {
-    if (code == nullptr) return std::make_unique<WorkerHost>(open, limits);
-    const auto recorded = [&] {
-      code->record_here();
-      return open();
-    };
-    return std::make_unique<WorkerHost>(recorded, limits);
+  const auto recorded = [open = std::move(open), code] {
+    if (code != nullptr) code->record_here();
+    return open();
   };
+  const auto launch = launch_by(WorkerHost::server_of(recorded, limits), limits);
   QCONFORM_ASSIGN(auto backend,
                   opened(std::make_unique<SandboxedBackend>(launch, std::move(name), false, limits, code)));
   if (code != nullptr) code->settle();
@@ -411,7 +413,7 @@ Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, std::string n
 
 Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command, std::string name,
                                                          const SandboxLimits& limits) {
-  const auto launch = [command = std::move(command), limits] { return std::make_unique<WorkerHost>(command, limits); };
+  const auto launch = launch_by(WorkerHost::server_of(std::move(command)), limits);
   return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), true, limits));
 }
 

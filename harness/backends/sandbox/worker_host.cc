@@ -34,37 +34,33 @@ void bound_log(int log) {
 
 }  // namespace
 
-WorkerHost::WorkerHost(const SandboxLimits& limits)
+WorkerHost::WorkerHost(ForkServer& server, const SandboxLimits& limits)
     : limits_(limits), channel_(limits.slot_bytes), log_(memfd_create("qconform-log", MFD_CLOEXEC)) {
   if (log_ < 0) throw MachineFailure("cannot make a log for a worker process", errno);
   (void)fcntl(log_, F_SETFL, O_APPEND);
-}
-
-WorkerHost::WorkerHost(const OpenBackend& open, const SandboxLimits& limits) : WorkerHost(limits) {
-  start([&] {
-    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)dup2(nothing, STDIN_FILENO);
-    close_all_but(std::array{channel_.file(), log_});
-    CaseChannel channel = CaseChannel::of_file(channel_.file());
-    run_worker(open, channel, log_, limits.memory);
-  });
-}
-
-WorkerHost::WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits) : WorkerHost(limits) {
-  start([&] { become(command); });
-}
-
-void WorkerHost::start(const std::function<void()>& work) {
-  process_ = ForkedProcess(ForkedProcess::Group::own, work);
+  process_ = server.start(std::array{channel_.file(), log_});
   if (process_.is_running()) return;
   const int error = errno;
   (void)close(log_);
   throw MachineFailure("cannot start a worker process", error);
 }
 
-void WorkerHost::become(std::vector<std::string> command) {
-  command.insert(command.end(), {"--channel", std::to_string(channel_.file()), "--log", std::to_string(log_)});
-  become_program(std::move(command), std::array{channel_.file(), log_}, log_);
+ForkServer WorkerHost::server_of(OpenBackend open, const SandboxLimits& limits) {
+  return ForkServer([open = std::move(open), memory = limits.memory](std::span<const int> files) {
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)dup2(nothing, STDIN_FILENO);
+    (void)close(nothing);
+    CaseChannel channel = CaseChannel::of_file(files[0]);
+    run_worker(open, channel, files[1], memory);
+  });
+}
+
+ForkServer WorkerHost::server_of(std::vector<std::string> command) {
+  return ForkServer([command = std::move(command)](std::span<const int> files) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--channel", std::to_string(files[0]), "--log", std::to_string(files[1])});
+    become_program(std::move(words), files, files[1]);
+  });
 }
 
 WorkerHost::~WorkerHost() {

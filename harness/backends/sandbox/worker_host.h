@@ -72,13 +72,16 @@ inline constexpr double kOpenTimes = 12;
 /// One process with its channel and its log; killed with it.
 class WorkerHost final : public WorkerLink {
  public:
-  // Each throws MachineFailure where the system has no more processes, files or memory.
-
-  /// A fork of this process, which keeps of its files the channel and the log alone.
-  WorkerHost(const OpenBackend& open, const SandboxLimits& limits);
-  /// A program, to which `--channel FD --log FD` is added.
-  WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits);
+  /// A process of one of these servers. Throws MachineFailure where the system has no more processes, files or memory.
+  WorkerHost(ForkServer& server, const SandboxLimits& limits);
   ~WorkerHost() override;
+
+  // Servers of workers; what they are given is copied when the first worker starts.
+
+  /// Each worker opens the backend, and keeps of this process's files the channel and the log alone.
+  [[nodiscard]] static ForkServer server_of(OpenBackend open, const SandboxLimits& limits);
+  /// Each worker becomes a program, to which `--channel FD --log FD` is added.
+  [[nodiscard]] static ForkServer server_of(std::vector<std::string> command);
 
   /// Measures too the memory that the process takes until the hello: that is not held against it later.
   [[nodiscard]] std::optional<std::span<const std::byte>> receive_hello(Death& death) override;
@@ -93,9 +96,6 @@ class WorkerHost final : public WorkerLink {
  private:
   using Clock = std::chrono::steady_clock;
 
-  explicit WorkerHost(const SandboxLimits& limits);
-  void start(const std::function<void()>& work);
-  [[noreturn]] void become(std::vector<std::string> command);
   [[nodiscard]] MemoryInUse memory() const;
   [[nodiscard]] bool is_beyond_limits(Clock::time_point waiting_since, Death& death);
   [[nodiscard]] bool has_ended(Death& death);

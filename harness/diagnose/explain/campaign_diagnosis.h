@@ -66,9 +66,9 @@ class Causes {
   static constexpr std::size_t kOpen = 1600;      ///< failures without a cause that are kept to be taken apart,
   static constexpr std::size_t kPassing = 256;    ///< and passing cases that causes are held against
   static constexpr std::size_t kSearchedIn = 48;  ///< open failures that a cause is looked for in
-  static constexpr std::uint64_t kSearchWork = std::uint64_t{1} << 26;  ///< products, for each cause
+  static constexpr std::uint64_t kSearchWork = std::uint64_t{1} << 26;  ///< products, for each cause,
+  static constexpr std::uint64_t kAllSearchWork = kSearchWork * 6;      ///< and for all of them
   static constexpr std::uint64_t kClaimedThoroughly = 100;              ///< failures that every cause is tried on
-  static constexpr int kMostSearches = 48;                              ///< searches for a further one
 
   /// `base`: CandidateTest's.
   Causes(const Operator& op, const Policy& policy, const Arithmetic* base = nullptr);
@@ -146,6 +146,7 @@ class Causes {
   void drop_larger(std::vector<std::size_t>& claims) const;
   void add_parts(std::size_t cause);
   void give_to(std::size_t cause);
+  void leave_to_search(std::vector<const Observation*>& open) const;
   [[nodiscard]] std::optional<std::size_t> commonest_of(const std::vector<Part*>& parts) const;
   [[nodiscard]] FailureGroup begin_group(std::size_t cause) const;
 
@@ -157,7 +158,7 @@ class Causes {
   std::size_t open_ = 0;
   std::uint64_t claimed_ = 0;
   std::uint64_t claim_work_ = 0;
-  int searches_ = 0;
+  std::uint64_t search_work_ = 0;
 };
 
 // The failures of all backends on all operators.
@@ -176,9 +177,9 @@ class CampaignDiagnosis final : public Diagnoser {
   struct Limits {
     ExplainOptions each{.work = std::uint64_t{1} << 28,
                         .learning_work = 0,
-                        .seconds = kExplanationSeconds};  ///< limits of one explanation
-    std::uint64_t learning = std::uint64_t{1} << 29;      ///< work of learning a model where none explains, in products
-    std::uint64_t examining = std::uint64_t{1} << 32;     ///< work of running models on failures, in products
+                        .seconds = kExplanationSeconds};  ///< limits of one explanation; all take twice its work
+    std::uint64_t learning = std::uint64_t{1} << 28;      ///< work of learning a model where none explains, in products
+    std::uint64_t examining = std::uint64_t{1} << 30;     ///< work of running models on failures, in products
   };
 
   /// Features of failing cases with one signature, and of passing cases, which were gathered elsewhere.
@@ -227,6 +228,7 @@ class CampaignDiagnosis final : public Diagnoser {
     std::uint64_t failed = 0;
     int replays = 0;  ///< in processes of their own, of failures that no cause reproduced
     int explanations = 0;
+    std::uint64_t explaining = 0;  ///< work of explanations, in products
     int explained_when_settled = 0;
     /// The least parts of failures that were open, by their signatures: for those that stay so.
     std::map<std::string, std::string> failing_parts;
@@ -244,8 +246,9 @@ class CampaignDiagnosis final : public Diagnoser {
                     const std::string& signature) const;
   [[nodiscard]] ExplainOptions options_for(const DiagnosedOperator& subject) const;
   [[nodiscard]] bool fails_alone(DiagnosedOperator& subject, Backend& backend, const Observation& observation) const;
-  [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,
-                                                const ExplainOptions& options);
+  /// Each may take half of the work that is left to the operator, so that what explains nothing costs the later ones.
+  [[nodiscard]] Explanation explain_case(DiagnosedOperator& subject, Backend& backend, const Observation& observation,
+                                         ExplainOptions options) const;
   void settle(DiagnosedOperator& subject, Backend& backend) const;
   /// Looks for a model of what no cause reproduces, once.
   void learn_open(DiagnosedOperator& subject, Backend& backend) const;

@@ -241,14 +241,29 @@ std::vector<const Observation*> Causes::smallest_open() const {
   return open;
 }
 
+// As many of the smallest as every defect can be tried on for the work of a search.
+void Causes::leave_to_search(std::vector<const Observation*>& open) const {
+  constexpr std::size_t kFewestSearchedIn = 8;
+  const std::uint64_t most = kSearchWork / std::max<std::uint64_t>(known_.size(), 1);
+  std::uint64_t work = 0;
+  std::size_t left = 0;
+  for (; left < open.size(); ++left) {
+    work += open[left]->modelled().expense();
+    if (work > most && left >= kFewestSearchedIn) break;
+  }
+  open.resize(left);
+}
+
 void Causes::find() {
   std::vector<const Observation*> passing;
   for (std::size_t i = 0; i < std::min(passed_.size(), kSearchedIn); ++i) passing.push_back(passed_[i].get());
-  while (searches_ < kMostSearches) {
-    const std::vector<const Observation*> open = smallest_open();
+  while (search_work_ < kAllSearchWork) {
+    std::vector<const Observation*> open = smallest_open();
     if (open.empty()) return;
-    ++searches_;
+    leave_to_search(open);
+    const std::uint64_t before = test_.work();
     auto set = most_reproducing(test_, open, passing, known_, kSearchWork);
+    search_work_ += test_.work() - before;
     if (!set) return;
     add(std::move(*set), std::nullopt);
   }
