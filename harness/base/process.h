@@ -200,8 +200,8 @@ class ForkedProcess {
   pid_t owner_ = -1;    ///< who started it
   pid_t process_ = -1;  ///< the one that does the work
   pid_t guard_ = -1;    ///< -1 too where a ForkServer started it, which is its parent
-  Descriptor life_;    ///< to the guard: a byte, or the end, means to end everything
-  Descriptor report_;  ///< from the guard: the status of the child
+  Descriptor life_;     ///< to the guard: a byte, or the end, means to end everything
+  Descriptor report_;   ///< from the guard: the status of the child
 };
 
 /// A fork of this process, taken while that is small, which forks itself on request: to fork a process that holds

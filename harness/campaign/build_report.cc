@@ -88,7 +88,8 @@ class ReportBuilder {
                    {.each = {.cases = kExplanationCases,
                              .work = kExplanationWork,
                              .learning_work = 0,  // a model is learnt once, of what none explains
-                             .seconds = kNoTimeLimit}}) {}
+                             .seconds = kNoTimeLimit,
+                             .nearest = false}}) {}
 
   [[nodiscard]] diagnose::CampaignDiagnosis& diagnosis() { return diagnosis_; }
 

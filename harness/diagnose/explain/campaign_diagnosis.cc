@@ -96,15 +96,14 @@ Runner runner_on(Backend& backend, GuardedOutput& output) {
 
 }  // namespace
 
-Explanation CampaignDiagnosis::explain_case(DiagnosedOperator& subject, Backend& backend,
-                                            const Observation& observation, ExplainOptions options) const {
+Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation, ExplainOptions options,
+                                            std::uint64_t& left) const {
   GuardedOutput output;
   if (Worker* worker = backend.worker()) worker->begin_anew();
   const Runner run = runner_on(backend, output);
-  const std::uint64_t all = 2 * limits_.each.work;
-  options.work = std::min(options.work, (all - std::min(all, subject.explaining)) / 2);
+  options.work = std::min(options.work, left / 2);
   Explanation explanation = explain(observation.copy(), run, observation.expected().policy, options);
-  subject.explaining += explanation.work;
+  if (explanation.status >= Status::partial) left -= std::min(left, explanation.work);
   return explanation;
 }
 
@@ -121,6 +120,8 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
     subject.base = learn_base(run, observation->modelled().op(), policy_, kIdentifyingSeconds);
     const auto& base = subject.base.arithmetic;
     subject.causes.emplace(observation->modelled().op(), policy_, base ? &*base : nullptr);
+    subject.explaining = limits_.each.work;
+    subject.confirming = 2 * limits_.each.work;
   }
   Causes& causes = *subject.causes;
   const std::uint64_t number = subject.failed++;
@@ -177,7 +178,7 @@ void CampaignDiagnosis::explain_open(DiagnosedOperator& subject, Backend& backen
   constexpr std::size_t kFewestOpen = 16;
   Causes& causes = *subject.causes;
   if (subject.explanations < kExplanations) {
-    Explanation explanation = explain_case(subject, backend, observation, options_for(subject));
+    Explanation explanation = explain_case(backend, observation, options_for(subject), subject.explaining);
     subject.explanations += explanation.candidates.empty() ? 3 : explanation.status >= Status::reproduced ? 2 : 1;
     if (has_model(explanation)) {
       DefectSet set = explanation.candidates.front();
@@ -265,7 +266,7 @@ void CampaignDiagnosis::learn_open(DiagnosedOperator& subject, Backend& backend)
   options.learning_work = limits_.learning;
   options.is_explained = [&](const Observation& observation) { return subject.causes->is_explained(observation); };
   for (std::size_t i = 1; i < open.size(); ++i) options.neighbours.push_back(open[i]->test_case());
-  Explanation learnt = explain_case(subject, backend, *open.front(), options);
+  Explanation learnt = explain_case(backend, *open.front(), options, subject.explaining);
   if (learnt.status != Status::learnt) return;
   DefectSet set = learnt.candidates.front();
   subject.causes->add(std::move(set), std::move(learnt));
@@ -299,7 +300,7 @@ void CampaignDiagnosis::confirm(DiagnosedOperator& subject, FailureGroup& group,
   ExplainOptions options = options_for(subject);
   for (std::size_t i = 1; i < std::min(kept.size(), kNeighbours); ++i)
     options.neighbours.push_back(kept[i]->test_case());
-  Explanation again = explain_case(subject, backend, *kept.front(), options);
+  Explanation again = explain_case(backend, *kept.front(), options, subject.confirming);
   if (!has_model(again)) return;
   const std::size_t cause = subject.causes->add(again.candidates.front(), again);
   if (again.status == Status::explained && subject.causes->is_part(*group.cause, cause))
@@ -381,7 +382,7 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
   }
   std::string failing_part = failing_part_of(*backends_[backend], test_case);
   if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return failing_part;
-  Explanation explanation = explain_case(subject, *backends_[backend], *observation, options_for(subject));
+  Explanation explanation = explain_case(*backends_[backend], *observation, options_for(subject), subject.explaining);
   if (explanation.candidates.empty() || explanation.status > Status::ambiguous) return failing_part;
   FailureGroup group;
   group.signature = explanation.signature();

@@ -67,7 +67,7 @@ class Causes {
   static constexpr std::size_t kPassing = 256;    ///< and passing cases that causes are held against
   static constexpr std::size_t kSearchedIn = 48;  ///< open failures that a cause is looked for in
   static constexpr std::uint64_t kSearchWork = std::uint64_t{1} << 26;  ///< products, for each cause,
-  static constexpr std::uint64_t kAllSearchWork = kSearchWork * 6;      ///< and for all of them
+  static constexpr std::uint64_t kAllSearchWork = kSearchWork * 3;      ///< and for all of them
   static constexpr std::uint64_t kClaimedThoroughly = 100;              ///< failures that every cause is tried on
 
   /// `base`: CandidateTest's.
@@ -177,9 +177,10 @@ class CampaignDiagnosis final : public Diagnoser {
   struct Limits {
     ExplainOptions each{.work = std::uint64_t{1} << 28,
                         .learning_work = 0,
-                        .seconds = kExplanationSeconds};  ///< limits of one explanation; all take twice its work
-    std::uint64_t learning = std::uint64_t{1} << 28;      ///< work of learning a model where none explains, in products
-    std::uint64_t examining = std::uint64_t{1} << 30;     ///< work of running models on failures, in products
+                        .seconds = kExplanationSeconds,
+                        .nearest = false};             ///< limits of one explanation
+    std::uint64_t learning = std::uint64_t{1} << 27;   ///< work of learning a model where none explains, in products
+    std::uint64_t examining = std::uint64_t{1} << 30;  ///< work of running models on failures, in products
   };
 
   /// Features of failing cases with one signature, and of passing cases, which were gathered elsewhere.
@@ -228,7 +229,9 @@ class CampaignDiagnosis final : public Diagnoser {
     std::uint64_t failed = 0;
     int replays = 0;  ///< in processes of their own, of failures that no cause reproduced
     int explanations = 0;
-    std::uint64_t explaining = 0;  ///< work of explanations, in products
+    // Work that is left to explanations which name no cause, in products.
+    std::uint64_t explaining = 0;  ///< of failures that no cause reproduces
+    std::uint64_t confirming = 0;  ///< of causes that are in doubt
     int explained_when_settled = 0;
     /// The least parts of failures that were open, by their signatures: for those that stay so.
     std::map<std::string, std::string> failing_parts;
@@ -246,9 +249,9 @@ class CampaignDiagnosis final : public Diagnoser {
                     const std::string& signature) const;
   [[nodiscard]] ExplainOptions options_for(const DiagnosedOperator& subject) const;
   [[nodiscard]] bool fails_alone(DiagnosedOperator& subject, Backend& backend, const Observation& observation) const;
-  /// Each may take half of the work that is left to the operator, so that what explains nothing costs the later ones.
-  [[nodiscard]] Explanation explain_case(DiagnosedOperator& subject, Backend& backend, const Observation& observation,
-                                         ExplainOptions options) const;
+  /// Takes half of the work that is `left` at most, and what it took off that where it names no cause.
+  [[nodiscard]] Explanation explain_case(Backend& backend, const Observation& observation, ExplainOptions options,
+                                         std::uint64_t& left) const;
   void settle(DiagnosedOperator& subject, Backend& backend) const;
   /// Looks for a model of what no cause reproduces, once.
   void learn_open(DiagnosedOperator& subject, Backend& backend) const;

@@ -252,10 +252,11 @@ class CandidateComparison {
 }  // namespace
 
 std::vector<DefectSet> nearest_set(const CandidateTest& test, const Evidence& evidence,
-                                   std::span<const Defect* const> known, const Budget& budget) {
+                                   std::span<const Defect* const> known, const Budget& budget, bool must_reproduce) {
   const CandidateComparison comparison(test, evidence, budget);
   std::vector<DefectSet> single = comparison.best_of(comparison.reproducing_case(single_candidates(known)));
   if (!single.empty()) return single;
+  if (must_reproduce) return comparison.best_of(comparison.reproducing_case(pair_candidates(known)));
   std::vector<Score> singles = comparison.scored(single_candidates(known));
   if (singles.empty()) return {};
   std::vector<const Defect*> best;

@@ -117,10 +117,11 @@ class Budget {
 };
 
 /// The set of one or two of the `known` defects that comes nearest: one that reproduces every element of the
-/// case in question and explains more than it contradicts, or one that explains most wrong elements. Empty
-/// where none is worth naming.
+/// case in question and explains more than it contradicts, or, unless it `must_reproduce`, one that explains most wrong
+/// elements. Empty where none is worth naming.
 [[nodiscard]] std::vector<DefectSet> nearest_set(const CandidateTest& test, const Evidence& evidence,
-                                                 std::span<const Defect* const> known, const Budget& budget);
+                                                 std::span<const Defect* const> known, const Budget& budget,
+                                                 bool must_reproduce);
 
 // Failures of several causes, taken apart: which defects reproduce the most of them, one cause after the other.
 

@@ -288,7 +288,7 @@ class ExplanationSearch {
     Explanation result;
     result.op = &op_;
     if (fitting_.empty()) {
-      result.candidates = nearest_set(test_, evidence_, known_, budget_);
+      result.candidates = nearest_set(test_, evidence_, known_, budget_, !options_.nearest);
       result.status = result.candidates.empty() ? Status::unexplained : Status::partial;
       return result;
     }

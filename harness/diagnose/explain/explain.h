@@ -152,6 +152,8 @@ struct ExplainOptions {
   /// none.
   std::uint64_t learning_work = std::uint64_t{1} << 30;
   double seconds = 6;  ///< at most, that the backend takes, wall-clock time
+  /// Whether a set that explains most wrong elements is worth naming too where none reproduces the case in question.
+  bool nearest = true;
   /// Further cases on which the backend fails, small ones where the case in question is large.
   std::vector<Case> neighbours{};
   /// The backend's arithmetic, where it is known (probes.h).
