@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -77,8 +78,10 @@ bool ForkServer::begin() {
   return server_.is_running();
 }
 
-// Guards that have ended are nobody's to wait for: each has reported what it had to.
+// Guards that have ended are nobody's to wait for: each has reported what it had to. The end of the thread that began
+// it is no end of its process, which closes the socket.
 void ForkServer::serve(int requests) const {
+  (void)prctl(PR_SET_PDEATHSIG, 0);
   close_all_but(std::array{requests});
   (void)signal(SIGCHLD, SIG_IGN);
   const pid_t server = getpid();

@@ -5,7 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -74,6 +77,56 @@ TEST(Descendants, AreThoseOfEveryThreadAndOfEveryChild) {
     EXPECT_EQ(below[2], grandchild);
   }).join();
   EXPECT_TRUE(descendants_of(getpid()).empty());
+}
+
+// What each process of a server writes into the file that it is given.
+std::string told_by(ForkServer& server) {
+  Pipe pipe;
+  EXPECT_TRUE(pipe.open());
+  ForkedProcess process = server.start(std::array{pipe.write.get()});
+  EXPECT_TRUE(process.is_running());
+  pipe.write.close();
+  std::string told(16, '\0');
+  told.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(pipe.read.get(), told.data(), told.size()), 0)));
+  EXPECT_EQ(process.wait(), 0);
+  return told;
+}
+
+TEST(ForkServer, StartsProcessesWithoutWhatItsOwnerDidLater) {
+  std::string state = "before";
+  ForkServer server([&](std::span<const int> files) { (void)write_all(files[0], state); });
+  EXPECT_EQ(told_by(server), "before");
+  state = "after";
+  EXPECT_EQ(told_by(server), "before");
+}
+
+TEST(ForkServer, BeginsAgainWhereItWasEnded) {
+  std::string state = "before";
+  ForkServer server([&](std::span<const int> files) { (void)write_all(files[0], state); });
+  EXPECT_EQ(told_by(server), "before");
+  for (const pid_t process : descendants_of(getpid())) (void)kill(process, SIGKILL);
+  state = "after";
+  EXPECT_EQ(told_by(server), "after");
+}
+
+TEST(ForkServer, EndsWhatItStartedWhenItEnds) {
+  auto server = std::make_unique<ForkServer>([](std::span<const int>) { (void)pause(); });
+  ForkedProcess process = server->start({});
+  ASSERT_TRUE(process.is_running());
+  server.reset();
+  EXPECT_EQ(process.wait(), SIGKILL);
+}
+
+TEST(ForkServer, OutlivesTheThreadThatBeganIt) {
+  ForkServer server([](std::span<const int>) { (void)pause(); });
+  ForkedProcess process;
+  std::thread([&] { process = server.start({}); }).join();
+  ASSERT_TRUE(process.is_running());
+  ForkedProcess second = server.start({});
+  ASSERT_TRUE(second.is_running());
+  EXPECT_FALSE(process.poll().has_value());
+  EXPECT_EQ(second.end(), SIGKILL);
+  EXPECT_EQ(process.end(), SIGKILL);
 }
 
 TEST(MessagePipe, CarriesTextsOfEverySize) {

@@ -41,6 +41,7 @@ struct ExplainCommand {
   bool json = false;
   bool issue = false;
   std::string model_file;
+  std::string experiment_file;
 };
 
 // Limits of shrinking the case that is shown.
@@ -91,6 +92,20 @@ Result<void> save_model(const report::Explained& explained, const std::string& f
   return write_file(file, diagnose::model_text(*explanation->candidates.front().defects.front(), note));
 }
 
+// Writes the experiment's case, so that it can be repeated.
+Result<void> save_experiment(report::Explained& explained, const std::string& file, const Policy& policy) {
+  if (!explained.explanation || !explained.explanation->experiment) {
+    print_note(fmt::format("--save-experiment: no name has evidence, {} is not written", file));
+    return {};
+  }
+  SeparatingCase& experiment = *explained.explanation->experiment;
+  QCONFORM_TRY(in_context("--save-experiment", write_case(experiment.test_case, case_form_of(file), file,
+                                                          AnswerGiven::if_determined, policy)));
+  experiment.file = file;
+  experiment.replay = experiment_line(file, explained.backend, policy, experiment);
+  return {};
+}
+
 Result<int> run_explain(ExplainCommand options) {
   QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
@@ -135,6 +150,7 @@ Result<int> run_explain(ExplainCommand options) {
   }
   progress.clear();
   if (!options.model_file.empty()) QCONFORM_TRY(save_model(result, options.model_file));
+  if (!options.experiment_file.empty()) QCONFORM_TRY(save_experiment(result, options.experiment_file, policy));
   if (options.issue && is_failure(result.verdict.kind)) {
     QCONFORM_ASSIGN(const auto page, issue_page(result, backend->info(), policy, sandbox));
     write_document_text(page);
@@ -165,6 +181,9 @@ void add_explain(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--save-model", options->model_file,
                       "Write the model that was learnt, where no known one explains the case; defect:FILE runs it");
+  command->add_option("--save-experiment", options->experiment_file,
+                      "Write the case that tells the name from the second-best one: FILE.json, FILE.onnx, or a "
+                      "backend-test folder");
   command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();
   add_policy_options(*command, options->policy);
   add_defects_option(*command, options->defects);

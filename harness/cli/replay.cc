@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ struct ReplayOptions {
   std::vector<std::string> defects;
   SandboxOptions sandbox;
   std::string relation;
+  std::vector<std::int64_t> element;
   bool json = false;
 };
 
@@ -51,6 +53,19 @@ void print_verdict(const std::string& backend, const Verdict& verdict) {
   }
   if (!verdict.worst) return;
   say("  worst     {}\n", report::element_text(*verdict.worst));
+}
+
+// "y[0,1] = 3" of the first output; empty where there is none.
+std::string named_element(const std::vector<std::int64_t>& index, const Outcome& outcome) {
+  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  if (index.empty() || produced == nullptr || produced->outputs.empty()) return "";
+  const Tensor& y = produced->outputs.front();
+  const std::string name = fmt::format("y[{}]", fmt::join(index, ","));
+  bool is_there = index.size() == y.shape.size();
+  for (std::size_t axis = 0; is_there && axis < index.size(); ++axis)
+    is_there = index[axis] >= 0 && index[axis] < y.shape[axis];
+  if (!is_there) return fmt::format("{} is none: y is [{}]", name, fmt::join(y.shape, ","));
+  return fmt::format("{} = {}", name, element_text(y, flat_index(index, y.shape)));
 }
 
 // The relation's verdict in the words of a case's: what was not checked has not passed.
@@ -113,11 +128,14 @@ Result<int> replay(const ReplayOptions& options) {
   assess(test_case, expected);
   QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));
   std::vector<report::Replayed> results;
+  std::vector<std::string> elements;
   bool conforms = true;
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
-    results.push_back({name, judge(expected, execute_for_judge(*backend, test_case, output))});
+    const Outcome outcome = execute_for_judge(*backend, test_case, output);
+    elements.push_back(named_element(options.element, outcome));
+    results.push_back({name, judge(expected, outcome)});
     const VerdictKind kind = results.back().verdict.kind;
     conforms = conforms && !is_failure(kind) && kind != VerdictKind::unsupported;
   }
@@ -127,7 +145,10 @@ Result<int> replay(const ReplayOptions& options) {
                                         remark == nullptr ? "" : remark->text(), results));
   } else {
     print_case(test_case, expected);
-    for (const auto& [name, verdict] : results) print_verdict(name, verdict);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      print_verdict(results[i].backend, results[i].verdict);
+      if (!elements[i].empty()) say("  element   {}\n", elements[i]);
+    }
   }
   return conforms ? kConforms : kDoesNotConform;
 }
@@ -149,7 +170,12 @@ void add_replay(CLI::App& app, Action& action) {
   add_sandbox_options(*command, options->sandbox);
   command->add_option("--relation", options->relation,
                       "Check this relation on the case instead (see: qconform list relations)");
-  command->add_flag("--json", options->json, "Print the verdicts as JSON");
+  auto* json = command->add_flag("--json", options->json, "Print the verdicts as JSON");
+  command
+      ->add_option("--element", options->element,
+                   "Print this element of the first output too, whatever the verdict: 0,1,5")
+      ->delimiter(',')
+      ->excludes(json);
   when_chosen(*command, action, std::move(options), &replay);
 }
 

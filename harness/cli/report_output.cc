@@ -203,7 +203,7 @@ void remove_later_findings(const fs::path& folder, std::size_t count) {
   for (std::size_t number = count + 1;; ++number) {
     const std::string id = "F" + std::to_string(number);
     if (!fs::exists(folder / (id + ".json"), error)) return;
-    for (const char* ending : {".json", ".onnx", ".original.json", "-related.json"})
+    for (const char* ending : {".json", ".onnx", ".original.json", ".experiment.json", "-related.json"})
       fs::remove(folder / (id + ending), error);
     fs::remove_all(folder / id, error);
   }

@@ -129,6 +129,12 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, const s
     finding.representative->file = finding.id + ".telling.json";
     QCONFORM_TRY(write(finding.representative->test_case, finding.representative->file));
   }
+  if (finding.diagnosis && finding.diagnosis->experiment) {
+    SeparatingCase& experiment = *finding.diagnosis->experiment;
+    experiment.file = finding.id + ".experiment.json";
+    QCONFORM_TRY(write(experiment.test_case, experiment.file));
+    experiment.replay = experiment_line(folder / experiment.file, backend, policy, experiment);
+  }
   return write_file(folder / finding.test_folder / "replay.txt", replay_note(finding));
 }
 
@@ -146,6 +152,21 @@ std::string replay_line(const fs::path& case_file, const std::string& backend, c
                      : policy.profile == usual.profile ? ""
                                                        : fmt::format(" --profile {}", name_of(policy.profile)),
                      policy.overflow == usual.overflow ? "" : " --overflow permissive");
+}
+
+std::string experiment_line(const fs::path& case_file, const std::string& backend, const Policy& policy,
+                            const SeparatingCase& experiment) {
+  std::string line = replay_line(case_file, backend, policy);
+  const std::size_t index = experiment.element.find('[');
+  const std::string element = index == std::string::npos ? "" : experiment.element.substr(index + 1);
+  if (element.size() > 1) line += " --element " + element.substr(0, element.size() - 1);
+  for (const std::string& name : {experiment.name, experiment.second}) {
+    const bool is_expression = name.find(' ') != std::string::npos;
+    const std::string on = experiment.arithmetic.empty() ? "" : "@" + experiment.arithmetic;
+    if (!name.empty() && !is_expression && backend != "defect:" + name + on)
+      line += " --backend " + copied_word("defect:" + name + on);
+  }
+  return line;
 }
 
 Result<void> write_findings(const fs::path& folder, const Policy& policy, Report& report) {

@@ -44,8 +44,14 @@ enum class AnswerGiven : std::uint8_t {
 [[nodiscard]] std::string replay_line(const std::filesystem::path& case_file, const std::string& backend,
                                       const Policy& policy);
 
+/// The same for an experiment's case, with the models of both names beside the backend as far as they have one. A
+/// learnt model is nobody's until it is saved.
+[[nodiscard]] std::string experiment_line(const std::filesystem::path& case_file, const std::string& backend,
+                                          const Policy& policy, const SeparatingCase& experiment);
+
 /// Writes for each finding, F1 say: F1.json, its case; F1.onnx, the case as a one-node model; F1/, the
-/// case as a backend-test folder, with replay.txt; and F1.original.json where the case was shrunk.
+/// case as a backend-test folder, with replay.txt; F1.original.json where the case was shrunk; and
+/// F1.experiment.json where a name has evidence.
 /// Notes the files and the replay line in the report. `folder` exists.
 [[nodiscard]] Result<void> write_findings(const std::filesystem::path& folder, const Policy& policy, Report& report);
 

@@ -339,14 +339,43 @@ struct DiagnosedDefect {
 };
 
 /// Why cases fail: docs/explain.md.
+/// The evidence of a name, for a person to repeat: a case that tells it from the second-best one.
+struct SeparatingCase {
+  QC_DESCRIBED(.doc =
+                   "A case that tells the first defects from the second-best ones: the element in which they differ, "
+                   "what each computes there, and what the backend answers. `replay` runs all of them.");
+  Case test_case{};  ///< read from a report, it has only its id
+  QC_PART("id", test_case.id);
+  std::string summary{};  ///< one line, set where the report was read
+  QC_LINE(describe_summary(archive, self.test_case, self.summary));
+  QC_FIELD(std::string, element, {}, "element", .doc = "\"y[0,3]\"; \"shape of y\" where shapes differ.");
+  QC_FIELD(std::string, answered, {}, "answered", .doc = "By the backend.");
+  QC_FIELD(std::string, right, {}, "right", .doc = "The reference's value.");
+  QC_FIELD(std::string, name, {}, "name", .doc = "The first defects, joined by \"+\".");
+  QC_FIELD(std::string, arithmetic, {}, "arithmetic",
+           .doc = "On which both are laid, where it is another rounding profile than the correctly rounded one.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::string, predicted, {}, "predicted", .doc = "By them.");
+  QC_FIELD(std::string, second, {}, "second",
+           .doc = "The second-best ones; absent where no other defect has any of the wrong elements.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::string, predicted_otherwise, {}, "predicted_otherwise", .doc = "By these.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::string, file, {}, "file", .doc = "Relative to the report.");  ///< may be empty
+  QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that repeats it.");
+
+  bool operator==(const SeparatingCase&) const = default;
+};
+
 struct Diagnosis {
   static constexpr std::array<std::string_view, 6> kStatuses{"explained",  "learnt",  "ambiguous",
                                                              "reproduced", "partial", "unexplained"};
 
   QC_DESCRIBED(.name = "diagnosis",
                .doc =
-                   "Why the cases of a finding fail (docs/explain.md); absent where there are no wrong values, or "
-                   "none was asked for.");
+                   "Why the cases of a finding fail (docs/explain.md); absent where none was asked for. Of failures "
+                   "without wrong values, a read past a tensor or a crash, it has conditions alone, and `where` is "
+                   "empty.");
   QC_FIELD(std::string, status, {}, "status", .names = Diagnosis::kStatuses);
   QC_FIELD(std::vector<DiagnosedDefect>, defects, {}, "defects",
            .doc = "Of the best explanation; of the nearest one where partial.");
@@ -379,6 +408,7 @@ struct Diagnosis {
   QC_FIELD(std::string, behaves, {}, "behaves",
            .doc = "What every wrong element holds: the right formula with this expression in it.",
            .presence = Presence::omitted);
+  QC_FIELD(std::optional<SeparatingCase>, experiment, {}, "experiment");
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
   std::uint64_t failing = 0;         ///< failing cases that `when` was learnt from
   std::uint64_t passing = 0;         ///< passing cases that `when` was learnt from
@@ -387,6 +417,8 @@ struct Diagnosis {
   double recall = 0;                 ///< of these
   QC_LINE(describe_region(archive, self));
 
+  /// Whether it is of wrong values, which have a place.
+  [[nodiscard]] bool is_of_values() const { return !where.empty(); }
   /// Wrong on purpose: the runtime loses what it need not, and each defect has an option that switches it off.
   [[nodiscard]] bool is_lossy_by_design() const;
 

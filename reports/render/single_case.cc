@@ -137,12 +137,24 @@ std::string explanation_lines(const Explanation& e, const std::optional<diagnose
   if (e.op->quantizes && family_of("", e.op->name)->arithmetic.arithmetics != nullptr)
     text += line("arithmetic", e.arithmetic);
   text += line("not excluded", names(e.not_excluded, ", "));
+  if (e.experiment) {
+    text += line("shown by", experiment_text(*e.experiment)) + line("repeat", e.experiment->replay);
+  }
   text += line("when", region_text(e.region));
   text += line("where", pattern_text(e.pattern));
   if (whereabouts) text += whereabouts_lines(*whereabouts);
   if (e.pattern_of_case.id != e.pattern.id) text += line("in this case", pattern_text(e.pattern_of_case));
   return text + line("how much", errors_text(e.errors)) +
          line("looked at", fmt::format("{}, {}", plural(e.support.cases, "case"), duration("explaining", e.seconds)));
+}
+
+std::string earlier_node_lines(const Case& test_case) {
+  std::string text = "nothing in the node itself: alone in a new process it is right\n";
+  for (const Case& before : test_case.before) text += line("run before", summary_of(before));
+  text += line("this node", summary_of(test_case));
+  return text + line("look at",
+                     "what the code keeps from node to node: caches and their keys, buffers that grow, static "
+                     "and thread-local variables");
 }
 
 Json candidate_json(const DefectSet& candidate) {
@@ -218,6 +230,19 @@ void add_explanation(Json& json, const Explanation& e) {
   json["region"] = {{"conditions", e.region.conditions}, {"failing", e.region.failing},
                     {"passing", e.region.passing},       {"passing_inside", e.region.passing_inside},
                     {"precision", e.region.precision},   {"recall", e.region.recall}};
+  if (e.experiment) {
+    const SeparatingCase& experiment = *e.experiment;
+    json["experiment"] = {{"case", summary_of(experiment.test_case)},
+                          {"element", experiment.element},
+                          {"right", experiment.right},
+                          {"answered", experiment.answered},
+                          {"name", experiment.name},
+                          {"predicted", experiment.predicted},
+                          {"second", experiment.second},
+                          {"predicted_otherwise", experiment.predicted_otherwise},
+                          {"file", experiment.file},
+                          {"replay", experiment.replay}};
+  }
   json["seconds"] = e.seconds;
 }
 
@@ -229,6 +254,7 @@ std::string text_of(const Explained& explained, const Painter& paint) {
       "{}   {} on {}: {}{}{}\n", shown(explained.test_case.id), shown(explained.test_case.op_types()),
       shown(explained.backend), paint.verdict(verdict.kind), verdict.detail.empty() ? "" : ", ", shown(verdict.detail));
   if (!explained.explanation && explained.failing_part.empty()) {
+    if (verdict.kind == VerdictKind::depends_on_earlier_node) return text + earlier_node_lines(explained.test_case);
     return text + "nothing to explain: no output with a wrong value or shape\n";
   }
   if (explained.explanation) text += explanation_lines(*explained.explanation, explained.whereabouts);

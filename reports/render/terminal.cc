@@ -61,7 +61,7 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     add_once(look_at, defect.stages);
     add_once(avoided_by, defect.avoided_by);
   }
-  facts.push_back({"why", why});
+  if (diagnosis.is_of_values()) facts.push_back({"why", why});
   if (!avoided_by.empty())
     facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
   const bool has_all = diagnosis.trial_reproduced == diagnosis.trial_cases;
@@ -76,6 +76,10 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
                                 with_thousands(diagnosis.trial_failing),
                                 diagnosis.status == "reproduced" ? ": too few, or other models were not tried" : "")});
   }
+  if (diagnosis.experiment) {
+    facts.push_back({"shown by", experiment_text(*diagnosis.experiment)});
+    if (!diagnosis.experiment->replay.empty()) facts.push_back({"repeat", shown_command(diagnosis.experiment->replay)});
+  }
   if (!diagnosis.when.empty()) {
     facts.push_back({"when", fmt::format("{}   ({} failing, {} of {} passing cases; held back: precision {:.2f}, "
                                          "recall {:.2f})",
@@ -83,8 +87,9 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
                                          with_thousands(diagnosis.passing_inside), with_thousands(diagnosis.passing),
                                          diagnosis.precision, diagnosis.recall)});
   }
-  facts.push_back({"where", diagnosis.where + place_counts_text(diagnosis.wrong_there, diagnosis.right_there,
-                                                                diagnosis.right_elsewhere)});
+  if (diagnosis.is_of_values())
+    facts.push_back({"where", diagnosis.where + place_counts_text(diagnosis.wrong_there, diagnosis.right_there,
+                                                                  diagnosis.right_elsewhere)});
   if (!diagnosis.behaves.empty()) facts.push_back({"there", "behaves as: " + diagnosis.behaves});
   if (!diagnosis.thresholds.empty())
     facts.push_back({"fails for", fmt::format("{}", fmt::join(diagnosis.thresholds, "; "))});
@@ -125,14 +130,14 @@ bool is_lossy_by_design(const Finding& finding) {
 
 std::string subject_of(const Finding& finding) {
   std::string rules;
-  if (finding.diagnosis) {
+  if (finding.diagnosis && finding.diagnosis->is_of_values()) {
     for (const DiagnosedDefect& defect : finding.diagnosis->defects) {
       rules += (rules.empty() ? "" : ", ") + defect.rule;
     }
   } else {
     rules = finding.verdict.rule;
   }
-  std::string name = finding.diagnosis ? ", " + finding.signature : "";
+  std::string name = finding.diagnosis && finding.diagnosis->is_of_values() ? ", " + finding.signature : "";
   if (is_lossy_by_design(finding)) name = ", lossy by design" + name;
   if (finding.diagnosis && !finding.diagnosis->base.empty()) name += " on " + finding.diagnosis->base;
   return name + (rules.empty() ? "" : " (" + rules + ")");
@@ -145,7 +150,8 @@ std::string undetermined_text(std::uint64_t cases) {
 
 std::string cases_text(const Finding& finding) {
   const std::string all = plural(finding.cases, "case");
-  if (!finding.diagnosis || finding.diagnosis->examined == finding.cases) return all;
+  if (!finding.diagnosis || !finding.diagnosis->is_of_values() || finding.diagnosis->examined == finding.cases)
+    return all;
   return fmt::format("{}, {} of them examined", all, with_thousands(finding.diagnosis->examined));
 }
 
@@ -389,6 +395,15 @@ std::string plural(std::uint64_t count, const std::string& noun) {
 
 std::string duration(std::string_view what, double seconds) {
   return seconds < 0.1 ? fmt::format("{} {:.0f} ms", what, seconds * 1000) : fmt::format("{} {:.1f} s", what, seconds);
+}
+
+std::string experiment_text(const SeparatingCase& experiment) {
+  const std::string second = experiment.second.empty()
+                                 ? "no other name has any of the wrong elements"
+                                 : fmt::format("{} computes {}", experiment.second, experiment.predicted_otherwise);
+  return fmt::format("{} of {}: right {}; {} computes {}, the backend answers {}; {}", experiment.element,
+                     experiment.summary.empty() ? summary_of(experiment.test_case) : experiment.summary,
+                     experiment.right, experiment.name, experiment.predicted, experiment.answered, second);
 }
 
 std::string element_text(const ElementReport& element) {

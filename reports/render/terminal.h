@@ -151,6 +151,9 @@ using qconform::with_thousands;
 /// "backend 12 ms", "shrinking 3.1 s": a time alone does not say what took it.
 [[nodiscard]] std::string duration(std::string_view what, double seconds);
 
+/// "y[0,3] of x [1,4], ...: right 3; half-away computes 4, the backend answers 4; truncates computes 2"
+[[nodiscard]] std::string experiment_text(const SeparatingCase& experiment);
+
 /// "y[0,0,0,0] got 207, exact 214 + 3/8, admissible {214}"; of a graph's further outputs "output 1 [0] got ...".
 [[nodiscard]] std::string element_text(const ElementReport& element);
 

@@ -8,6 +8,7 @@
 #include "harness/diagnose/explain/doubts.h"
 #include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
+#include "harness/engine/findings.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -109,7 +110,10 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
 
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                       const Outcome& outcome, const Verdict& verdict) {
-  if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
+  if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) {
+    note_without_values(backend, test_case, expected, verdict);
+    return {};
+  }
   auto observation = Observation::borrowing(test_case, expected, outcome);
   if (test_case.output_count() > 1) observation = failing_output(*backends_[backend], test_case);
   if (observation == nullptr || !observation->is_failure()) return failing_part_of(*backends_[backend], test_case);
@@ -138,6 +142,32 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   std::string failing_part = failing_part_of(*backends_[backend], test_case);
   if (!failing_part.empty()) subject.failing_parts[*signature] = std::move(failing_part);
   return *signature;
+}
+
+// A kernel that reads past a tensor, crashes or hangs gave no values that a model could have: its cases are told from
+// those that pass.
+void CampaignDiagnosis::note_without_values(std::size_t backend, const Case& test_case, const Expected& expected,
+                                            const Verdict& verdict) {
+  if (!expected.output) return;
+  std::vector<CaseTraits>& failing = subjects_[{backend, test_case.subject()}].without_values[signature_of(verdict)];
+  if (failing.size() < RelatedFailures::kLearnt) failing.push_back(features_of(test_case, expected));
+}
+
+std::optional<Diagnosis> CampaignDiagnosis::conditions_of(const DiagnosedOperator& subject,
+                                                          const std::string& signature) {
+  const auto found = subject.without_values.find(signature);
+  if (found == subject.without_values.end()) return std::nullopt;
+  Region region = learn_region(found->second, subject.passing);
+  if (region.conditions.empty()) return std::nullopt;
+  Diagnosis diagnosis;
+  diagnosis.status = name_of(Status::unexplained);
+  diagnosis.when = std::move(region.conditions);
+  diagnosis.failing = region.failing;
+  diagnosis.passing = region.passing;
+  diagnosis.passing_inside = region.passing_inside;
+  diagnosis.precision = region.precision;
+  diagnosis.recall = region.recall;
+  return diagnosis;
 }
 
 // Whether a failure that no cause reproduces comes back in a process that has run nothing else, as far as that was
@@ -463,7 +493,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   const std::vector<FailureGroup>& groups = subject->second.groups;
   const auto group =
       std::find_if(groups.begin(), groups.end(), [&](const FailureGroup& g) { return g.signature == signature; });
-  if (group == groups.end()) return std::nullopt;
+  if (group == groups.end()) return conditions_of(subject->second, signature);
   Diagnosis diagnosis;
   // A model that comes near is contradicted somewhere, so failures that no cause reproduces get no name from it.
   diagnosis.status = name_of(group->cause ? group->status : Status::unexplained);
@@ -489,6 +519,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
       diagnosis.arithmetic = test.known_arithmetics()[fitting->arithmetic].name;
       if (test.is_on_base(*fitting)) diagnosis.base = diagnosis.arithmetic;
     }
+    diagnosis.experiment = subject->second.causes->experiment(*group->cause, group->failures.kept);
   }
   if (!group->cause || !group->explanation) return diagnosis;
   const Explanation& explanation = *group->explanation;

@@ -115,6 +115,8 @@ class Causes {
   /// The cause under the first arithmetic under which it has every byte of these; nothing where it takes several.
   [[nodiscard]] std::optional<DefectSet> fitting_all(std::size_t cause, const Evidence& kept) const;
   [[nodiscard]] const CandidateTest& test() const { return test_; }
+  /// Shows the cause on these, or on the passing cases that were kept.
+  [[nodiscard]] std::optional<SeparatingCase> experiment(std::size_t cause, const Evidence& kept) const;
   /// Whether the one's defects are some of the other's, and not all.
   [[nodiscard]] bool is_part(std::size_t cause, std::size_t of) const;
   /// The explanation without doubt of a set that this one is a part of: it speaks for each of its defects. Null where
@@ -238,9 +240,15 @@ class CampaignDiagnosis final : public Diagnoser {
     std::optional<Explanation> unexplained;  ///< explanation of the first failure that explain() found no cause of
     std::vector<FailureGroup> groups;        ///< once it is settled
     bool is_settled = false;
+    /// Features of failures without values, RelatedFailures::kLearnt of each signature (signature_of()).
+    std::map<std::string, std::vector<CaseTraits>> without_values;
     int located = 0;  ///< failures whose whereabouts were asked for
   };
 
+  void note_without_values(std::size_t backend, const Case& test_case, const Expected& expected,
+                           const Verdict& verdict);
+  [[nodiscard]] static std::optional<Diagnosis> conditions_of(const DiagnosedOperator& subject,
+                                                              const std::string& signature);
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
   /// shrink::failing_part on the backend; empty for a case that is no graph.
   [[nodiscard]] std::string failing_part_of(Backend& backend, const Case& test_case) const;

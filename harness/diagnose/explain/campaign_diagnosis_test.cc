@@ -125,6 +125,34 @@ TEST(CampaignDiagnosis, TellsNoNameThatHasASmallPartOfTheFailures) {
   EXPECT_TRUE(report.findings[0].diagnosis->defects.empty());
 }
 
+// Gives no values where there are groups.
+class BreaksOnGroups final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return right_->info(); }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    const Attribute* group = test_case.node().attribute("group");
+    const auto* count = group == nullptr ? nullptr : std::get_if<std::int64_t>(&group->value);
+    if (count != nullptr && *count > 1) return outcome::BrokenInterface{"has no groups"};
+    return right_->prepare(test_case);
+  }
+
+ private:
+  std::unique_ptr<Backend> right_ =
+      backend::in_tree(reference::kernel_sets().front(), RoundingProfile::correctly_rounded, "breaks on groups");
+};
+
+TEST(CampaignDiagnosis, TellsOnWhatAKernelFailsThatGivesNoValues) {
+  const Report report = run_random(std::make_unique<BreaksOnGroups>(), 800, {"ConvInteger"});
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::broken_interface);
+  ASSERT_TRUE(report.findings[0].diagnosis.has_value());
+  const Diagnosis& diagnosis = *report.findings[0].diagnosis;
+  EXPECT_FALSE(diagnosis.is_of_values());
+  EXPECT_TRUE(diagnosis.defects.empty());
+  EXPECT_EQ(diagnosis.when, std::vector<std::string>{"group > 1"});
+  EXPECT_GE(diagnosis.precision, 0.99);
+}
+
 // The planted kernels are written without the models.
 TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
   const Report report =

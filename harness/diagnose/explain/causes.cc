@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/diagnose/explain/experiment.h"
+
 namespace qconform::diagnose {
 namespace {
 
@@ -299,6 +301,14 @@ std::optional<DefectSet> Causes::fitting_all(std::size_t cause, const Evidence& 
     if (has_all) return set;
   }
   return std::nullopt;
+}
+
+std::optional<SeparatingCase> Causes::experiment(std::size_t cause, const Evidence& kept) const {
+  const DefectSet named = fitting_all(cause, kept).value_or(causes_[cause].set);
+  std::vector<const Observation*> observed;
+  for (const auto& failure : kept) observed.push_back(failure.get());
+  for (const auto& passed : passed_) observed.push_back(passed.get());
+  return experiment_on(test_, named, observed, known_);
 }
 
 FailureGroup Causes::begin_group(std::size_t cause) const {

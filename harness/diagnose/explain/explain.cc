@@ -7,6 +7,7 @@
 
 #include "harness/base/stopwatch.h"
 #include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/explain/experiment.h"
 #include "harness/diagnose/explain/learning.h"
 #include "harness/diagnose/explain/probes.h"
 
@@ -136,6 +137,10 @@ class ExplanationSearch {
     const bool leaves_nothing = result.support.cases > 0 && result.support.reproduced_cases == result.support.cases;
     if (result.status == Status::partial && leaves_nothing) result.status = Status::reproduced;
     result.region = features_.region(learn_region, evidence_);
+    if (result.status <= Status::reproduced) {
+      const std::vector<const Observation*> observed = in_testing_order(evidence_);
+      result.experiment = experiment_on(test_, result.candidates.front(), observed, known_);
+    }
     result.work = work;
     result.seconds = seconds_since(start_);
     return result;

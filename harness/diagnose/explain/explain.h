@@ -124,8 +124,9 @@ struct Explanation {
   Region region;                  ///< region of the cases that the backend was run on
   std::uint64_t expressions = 0;  ///< tried, to learn a model
   std::uint64_t agreed = 0;       ///< cases on which a learnt model differs from the reference, made when it was known
-  std::uint64_t work = 0;         ///< work of models: ExplainOptions::work, without what learning took
-  double seconds = 0;             ///< wall-clock time
+  std::optional<SeparatingCase> experiment{};  ///< evidence of the first candidate, where it has a name to be told
+  std::uint64_t work = 0;                      ///< work of models: ExplainOptions::work, without what learning took
+  double seconds = 0;                          ///< wall-clock time
 
   /// Returns the pattern of the wrong elements of all cases; "shape" where the case in question has none.
   [[nodiscard]] const Pattern& place() const { return pattern_of_case.id == "shape" ? pattern_of_case : pattern; }

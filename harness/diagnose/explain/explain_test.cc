@@ -1,6 +1,8 @@
 // Planted defects are named; what nobody modelled is not.
 #include "harness/diagnose/explain/explain.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include "harness/forms/defects/defect_files.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/defects/arithmetic.h"
+#include "harness/model/text.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
 #include "harness/tests/test_scale.h"
@@ -42,6 +45,47 @@ TEST(Explain, NamesOneDefect) {
     EXPECT_EQ(e.support.explained, e.support.wrong);
     EXPECT_GE(e.support.failing, 3U);
   }
+}
+
+// The element of y that "y[0,1]" names; its shape's text for "shape of y".
+std::string value_named(const Tensor& y, const std::string& element) {
+  if (element == "shape of y") return fmt::format("[{}]", fmt::join(y.shape, ","));
+  for (std::int64_t i = 0; i < y.elements(); ++i) {
+    std::vector<std::int64_t> position;
+    std::int64_t rest = i;
+    for (std::size_t axis = y.shape.size(); axis-- > 0; rest /= y.shape[axis])
+      position.insert(position.begin(), rest % y.shape[axis]);
+    if (element == fmt::format("y[{}]", fmt::join(position, ","))) return qconform::element_text(y, i);
+  }
+  return "no such element";
+}
+
+std::string computed_by(const Operator& op, const std::string& name, const SeparatingCase& experiment) {
+  const Outcome outcome = Plant{&op, {find_defect(name)}}.runner()(experiment.test_case);
+  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  return produced == nullptr ? "nothing" : value_named(produced->outputs.front(), experiment.element);
+}
+
+TEST(Explain, ShowsANameByACaseThatTellsItFromTheSecondBest) {
+  for (const Plant& planted : {plant("QLinearConv", {"half-away"}), plant("ConvInteger", {"pads-order"}),
+                               plant("QLinearConv", {"k-tail"}), plant("DequantizeLinear", {"neg-axis"})}) {
+    SCOPED_TRACE(planted.name());
+    const Explanation e = explanation_of(planted);
+    ASSERT_TRUE(e.experiment.has_value());
+    const SeparatingCase& experiment = *e.experiment;
+    EXPECT_EQ(experiment.name, planted.defects[0]->id);
+    EXPECT_EQ(experiment.answered, experiment.predicted);
+    EXPECT_EQ(computed_by(*planted.op, experiment.name, experiment), experiment.predicted);
+    if (experiment.second.empty()) continue;
+    EXPECT_NE(experiment.predicted_otherwise, experiment.predicted);
+    EXPECT_EQ(computed_by(*planted.op, experiment.second, experiment), experiment.predicted_otherwise);
+  }
+}
+
+TEST(Explain, SaysNothingOfShapesWhereNoCaseIsLookedAt) {
+  const Pattern none = pattern_of(std::span<const Observation* const>());
+  EXPECT_EQ(none.id, "everywhere");
+  EXPECT_EQ(none.description, "no place that is known");
 }
 
 TEST(Explain, NamesTwoDefects) {

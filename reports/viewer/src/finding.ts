@@ -4,7 +4,7 @@ import { commandLine, copyButton } from "./copy";
 import { h, replace, type Child } from "./dom";
 import { graphOf, wrongElement } from "./graph";
 import { heatMap } from "./heatmap";
-import type { Diagnosis, Finding, Picture } from "./model";
+import type { Diagnosis, Experiment, Finding, Picture } from "./model";
 import { count, counted, seconds } from "./text";
 
 function facts(list: [string, Child][]): HTMLElement {
@@ -69,8 +69,16 @@ function shrinking(finding: Finding): string {
   return `${ending[record.ending] ?? record.ending} (${effort})${from}`;
 }
 
+function experiment(made: Experiment): Child {
+  const second = made.second === undefined ? "no other name has any of the wrong elements" : `${made.second} computes ${made.predicted_otherwise ?? ""}`;
+  return [
+    `${made.element} of ${made.summary}: right ${made.right}; ${made.name} computes ${made.predicted}, the backend answers ${made.answered}; ${second}`,
+    made.replay ? h("pre", {}, made.replay) : null,
+  ];
+}
+
 function files(finding: Finding): Child {
-  const list = [finding.example.file, finding.example.model, finding.example.folder, finding.shrinking?.original?.file, finding.telling?.file, finding.related?.file];
+  const list = [finding.example.file, finding.example.model, finding.example.folder, finding.shrinking?.original?.file, finding.telling?.file, finding.diagnosis?.experiment?.file, finding.related?.file];
   const names = list.filter((name): name is string => name !== undefined && name !== "");
   if (names.length === 0) return null;
   return [names.map((name, position) => [position > 0 ? ", " : "", h("code", {}, name)]), h("span.note", {}, " beside the report")];
@@ -81,13 +89,14 @@ function story(finding: Finding): HTMLElement {
   return facts([
     ["what", `${finding.verdict}: ${finding.detail}${finding.rule ? ` (${finding.rule})` : ""}`],
     ["waived", waiver ? `${waiver.id}: ${waiver.reason} ${waiver.reference}` : null],
-    ["why", diagnosis ? defects(diagnosis) : null],
+    ["why", diagnosis?.where ? defects(diagnosis) : null],
     ["arithmetic", diagnosis?.arithmetic ?? null],
     ["when", diagnosis ? region(diagnosis) : null],
     ["where", diagnosis ? place(diagnosis) : null],
     ["there", diagnosis?.behaves ? `behaves as: ${diagnosis.behaves}` : null],
     ["fails for", diagnosis?.thresholds?.join("; ") ?? null],
-    ["evidence", diagnosis ? evidence(diagnosis) : null],
+    ["evidence", diagnosis?.where ? evidence(diagnosis) : null],
+    ["shown by", diagnosis?.experiment ? experiment(diagnosis.experiment) : null],
     ["worst", worst(finding)],
     ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
     ["met", finding.met_while_shrinking ? `while shrinking ${finding.met_while_shrinking}; no case of the suites` : ""],

@@ -76,7 +76,7 @@ function combinations(report: Report): Fact[] {
 }
 
 function explained(report: Report): Fact[] {
-  const statuses = grouped(report.findings.flatMap((finding) => finding.diagnosis?.status ?? []), (status) => status);
+  const statuses = grouped(report.findings.flatMap((finding) => (finding.diagnosis?.where ? finding.diagnosis.status : [])), (status) => status);
   if (statuses.length === 0) return [];
   return [["causes", `${statuses.map(([status, list]) => `${count(list.length)} ${status}`).join(", ")} of ${counted(report.findings.length, "finding")}`]];
 }
