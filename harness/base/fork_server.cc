@@ -122,7 +122,9 @@ ForkedProcess ForkServer::request(std::span<const int> files) {
 
 ForkedProcess ForkServer::start(std::span<const int> files) {
   if (files.size() > kMostFiles) return {};
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  // One that was killed may take a request before it is seen to be gone.
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if ((!server_.is_mine() || server_.poll()) && !begin()) return {};
     ForkedProcess started = request(files);
     if (started.is_running()) return started;

@@ -417,8 +417,8 @@ struct Diagnosis {
   double recall = 0;                 ///< of these
   QC_LINE(describe_region(archive, self));
 
-  /// Whether it is of wrong values, which have a place.
-  [[nodiscard]] bool is_of_values() const { return !where.empty(); }
+  /// Whether it is of wrong values, which have a place or a cause.
+  [[nodiscard]] bool is_of_values() const { return !where.empty() || !defects.empty(); }
   /// Wrong on purpose: the runtime loses what it need not, and each defect has an option that switches it off.
   [[nodiscard]] bool is_lossy_by_design() const;
 

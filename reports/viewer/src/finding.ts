@@ -4,7 +4,7 @@ import { commandLine, copyButton } from "./copy";
 import { h, replace, type Child } from "./dom";
 import { graphOf, wrongElement } from "./graph";
 import { heatMap } from "./heatmap";
-import type { Diagnosis, Experiment, Finding, Picture } from "./model";
+import type { Diagnosis, Finding, Picture } from "./model";
 import { count, counted, seconds } from "./text";
 
 function facts(list: [string, Child][]): HTMLElement {
@@ -69,7 +69,7 @@ function shrinking(finding: Finding): string {
   return `${ending[record.ending] ?? record.ending} (${effort})${from}`;
 }
 
-function experiment(made: Experiment): Child {
+function experiment(made: NonNullable<Diagnosis["experiment"]>): Child {
   const second = made.second === undefined ? "no other name has any of the wrong elements" : `${made.second} computes ${made.predicted_otherwise ?? ""}`;
   return [
     `${made.element} of ${made.summary}: right ${made.right}; ${made.name} computes ${made.predicted}, the backend answers ${made.answered}; ${second}`,
