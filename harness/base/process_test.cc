@@ -79,7 +79,7 @@ TEST(Descendants, AreThoseOfEveryThreadAndOfEveryChild) {
   EXPECT_TRUE(descendants_of(getpid()).empty());
 }
 
-// What each process of a server writes into the file that it is given.
+// Starts a process of the server and returns what it writes into its file.
 std::string told_by(ForkServer& server) {
   Pipe pipe;
   EXPECT_TRUE(pipe.open());

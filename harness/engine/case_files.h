@@ -44,8 +44,8 @@ enum class AnswerGiven : std::uint8_t {
 [[nodiscard]] std::string replay_line(const std::filesystem::path& case_file, const std::string& backend,
                                       const Policy& policy);
 
-/// The same for an experiment's case, with the models of both names beside the backend as far as they have one. A
-/// learnt model is nobody's until it is saved.
+/// The command line that repeats an experiment: replay_line() of its case, with the element, and with the models of
+/// both names as further backends. A learnt model is left out, since it is no backend until it is saved.
 [[nodiscard]] std::string experiment_line(const std::filesystem::path& case_file, const std::string& backend,
                                           const Policy& policy, const SeparatingCase& experiment);
 

@@ -101,13 +101,20 @@ std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
     }
     death.damaged = is_there || !is_sound;
     if (!waiting_since) waiting_since = Clock::now();
-    if (!death.damaged && has_ended(death)) return std::nullopt;
+    if (!death.damaged && has_ended(death)) return last_answer();
     if (death.damaged || is_beyond_limits(*waiting_since, death)) {
       death.status = process_.end();
       return std::nullopt;
     }
     bound_log(log_);
   }
+}
+
+// A worker that answers and ends may do both between two looks: an exception that leaves exit() is one to answer with.
+std::optional<std::span<const std::byte>> WorkerHost::last_answer() {
+  const bool is_there = channel_.wait_for_answer(received_, sent_, std::chrono::nanoseconds(0));
+  if (!is_there || !channel_.is_sound(received_, sent_)) return std::nullopt;
+  return channel_.answer(received_++);
 }
 
 MemoryInUse WorkerHost::memory() const {
@@ -150,11 +157,11 @@ bool WorkerHost::had_no_chance() const {
 }
 
 bool WorkerHost::has_ended(Death& death) {
-  auto status = process_.poll();
-  if (!status) return false;
+  if (!end_) end_ = process_.poll();
+  if (!end_) return false;
   // Programs that stand between tell a signal as shells do.
-  const int told = WIFEXITED(*status) ? WEXITSTATUS(*status) - 128 : 0;
-  death.status = told > 0 && told < NSIG && channel_.last_words().signal == 0 ? told : *status;
+  const int told = WIFEXITED(*end_) ? WEXITSTATUS(*end_) - 128 : 0;
+  death.status = told > 0 && told < NSIG && channel_.last_words().signal == 0 ? told : *end_;
   return true;
 }
 

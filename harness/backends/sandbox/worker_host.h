@@ -99,6 +99,7 @@ class WorkerHost final : public WorkerLink {
   [[nodiscard]] MemoryInUse memory() const;
   [[nodiscard]] bool is_beyond_limits(Clock::time_point waiting_since, Death& death);
   [[nodiscard]] bool has_ended(Death& death);
+  [[nodiscard]] std::optional<std::span<const std::byte>> last_answer();
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;
   void note_activity();
   [[nodiscard]] bool had_no_chance() const;
@@ -107,6 +108,7 @@ class WorkerHost final : public WorkerLink {
   CaseChannel channel_;
   int log_ = -1;
   ForkedProcess process_;
+  std::optional<int> end_;  ///< the status with which it ended by itself, once that was seen
   std::uint32_t sent_ = 0;
   std::uint32_t received_ = 0;
   MemoryInUse at_rest_;

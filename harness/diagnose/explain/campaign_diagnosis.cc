@@ -57,6 +57,15 @@ void add_whereabouts(const Whereabouts& found, Diagnosis& diagnosis) {
   diagnosis.right_elsewhere = found.right_elsewhere;
 }
 
+void add_region(Region region, Diagnosis& diagnosis) {
+  diagnosis.when = std::move(region.conditions);
+  diagnosis.failing = region.failing;
+  diagnosis.passing = region.passing;
+  diagnosis.passing_inside = region.passing_inside;
+  diagnosis.precision = region.precision;
+  diagnosis.recall = region.recall;
+}
+
 bool is_of_shape(const FailureGroup& group) {
   return group.signature == "unexplained:shape";
 }
@@ -161,12 +170,7 @@ std::optional<Diagnosis> CampaignDiagnosis::conditions_of(const DiagnosedOperato
   if (region.conditions.empty()) return std::nullopt;
   Diagnosis diagnosis;
   diagnosis.status = name_of(Status::unexplained);
-  diagnosis.when = std::move(region.conditions);
-  diagnosis.failing = region.failing;
-  diagnosis.passing = region.passing;
-  diagnosis.passing_inside = region.passing_inside;
-  diagnosis.precision = region.precision;
-  diagnosis.recall = region.recall;
+  add_region(std::move(region), diagnosis);
   return diagnosis;
 }
 
@@ -296,7 +300,8 @@ void CampaignDiagnosis::learn_open(DiagnosedOperator& subject, Backend& backend)
   options.learning_work = limits_.learning;
   options.is_explained = [&](const Observation& observation) { return subject.causes->is_explained(observation); };
   for (std::size_t i = 1; i < open.size(); ++i) options.neighbours.push_back(open[i]->test_case());
-  Explanation learnt = explain_case(backend, *open.front(), options, subject.explaining);
+  std::uint64_t own = 2 * options.work;  // once, whatever was spent before
+  Explanation learnt = explain_case(backend, *open.front(), options, own);
   if (learnt.status != Status::learnt) return;
   DefectSet set = learnt.candidates.front();
   subject.causes->add(std::move(set), std::move(learnt));
@@ -501,16 +506,11 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.where = group->where;
   if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);
   Region region = region_of(subject->second, *group);
-  diagnosis.when = std::move(region.conditions);
+  add_region(std::move(region), diagnosis);
   for (const std::string& condition : group->only_when) {
     if (std::find(diagnosis.when.begin(), diagnosis.when.end(), condition) == diagnosis.when.end())
       diagnosis.when.push_back(condition);
   }
-  diagnosis.failing = region.failing;
-  diagnosis.passing = region.passing;
-  diagnosis.passing_inside = region.passing_inside;
-  diagnosis.precision = region.precision;
-  diagnosis.recall = region.recall;
   if (group->cause) {
     const auto& defects = subject->second.causes->defects_of(*group->cause);
     for (const Defect* defect : defects) diagnosis.defects.push_back(diagnosed(*defect));
