@@ -181,7 +181,7 @@ class CampaignDiagnosis final : public Diagnoser {
                         .learning_work = 0,
                         .seconds = kExplanationSeconds,
                         .nearest = false};             ///< limits of one explanation
-    std::uint64_t learning = std::uint64_t{1} << 27;   ///< work of learning a model where none explains, in products
+    std::uint64_t learning = std::uint64_t{1} << 28;   ///< work of learning a model where none explains, in products
     std::uint64_t examining = std::uint64_t{1} << 30;  ///< work of running models on failures, in products
   };
 
