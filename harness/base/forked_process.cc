@@ -118,9 +118,9 @@ void ForkedProcess::stand_guard(pid_t parent, Descriptor life, Descriptor report
   (void)sigprocmask(SIG_BLOCK, &woken, &before);
   for (const int number : {SIGCHLD, SIGUSR2}) wake_by(number);
   (void)prctl(PR_SET_PDEATHSIG, SIGUSR2);
+  const pid_t guard = getpid();  // asked of a child that begins late, the system may tell who adopted it
   const pid_t child = getppid() == parent ? ::fork() : -1;
   if (child == 0) {
-    const pid_t guard = getppid();
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard) _exit(0);

@@ -1,8 +1,10 @@
 #include "harness/base/process.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +79,31 @@ TEST(Descendants, AreThoseOfEveryThreadAndOfEveryChild) {
     EXPECT_EQ(below[2], grandchild);
   }).join();
   EXPECT_TRUE(descendants_of(getpid()).empty());
+}
+
+// A campaign that was told to stop ends its processes while some of them begin.
+TEST(ForkedProcess, EndsWithItsGuardHoweverEarlyThatIsKilled) {
+  constexpr int kTimes = 400;
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // who adopts the child reaps it
+  for (int i = 0; i < kTimes; ++i) {
+    Pipe held;
+    ASSERT_TRUE(held.open());
+    ForkedProcess process(ForkedProcess::Group::own, [] {
+      for (;;) pause();
+    });
+    ASSERT_TRUE(process.is_running());
+    held.write.close();
+    const std::vector<pid_t> below = descendants_of(getpid());
+    ASSERT_FALSE(below.empty());
+    (void)kill(below.front(), SIGKILL);
+    EXPECT_EQ(process.wait(), SIGKILL);
+    constexpr int kPatience = 10000;  // ms
+    pollfd end{held.read.get(), 0, 0};
+    const bool has_ended = ::poll(&end, 1, kPatience) == 1;
+    kill_descendants();
+    ASSERT_TRUE(has_ended) << "process " << below.back() << " outlives its guard";
+  }
+  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 // Starts a process of the server and returns what it writes into its file.
