@@ -293,11 +293,13 @@ GuardedRun::Look GuardedRun::look(Backend& backend, const Case& test_case, bool 
   if (!look.change) on_other_input = run_on_other_input(backend, test_case, *node);
   node.reset();
   if (look.change) return look;
+  std::optional<Outcome> alone;
+  if (on_other_input) alone = run_alone_on_other_input(backend);
   {
     Node in_its_place(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
     look.note(in_its_place.run(kPoison[1]), "when the inputs lie where another node's lay");
   }
-  if (!look.change && on_other_input) compare_on_other_input(backend, std::move(*on_other_input), look);
+  if (!look.change && on_other_input) compare_on_other_input(std::move(*on_other_input), std::move(*alone), look);
   return look;
 }
 
@@ -313,8 +315,18 @@ std::optional<Outcome> GuardedRun::run_on_other_input(const Backend& backend, co
   return outcome;
 }
 
+Outcome GuardedRun::run_alone_on_other_input(Backend& backend) {
+  is_neighbour_ = true;
+  Outcome outcome = [&] {
+    Node node(*this, backend, other_, other_inputs_, GuardedMemory::Against::start);
+    return node.run(kPoison[1]);
+  }();
+  is_neighbour_ = false;
+  return outcome;
+}
+
 // Compares `again`, the prepared node's outcome on the other input, with that of a newly prepared node.
-void GuardedRun::compare_on_other_input(Backend& backend, Outcome again, Look& look) {
+void GuardedRun::compare_on_other_input(Outcome again, Outcome alone, Look& look) {
   constexpr std::string_view kWhen = "when the prepared node is run with another x";
   auto* produced = std::get_if<outcome::Produced>(&again);
   if (produced == nullptr && !is_refusal(again)) {
@@ -322,12 +334,6 @@ void GuardedRun::compare_on_other_input(Backend& backend, Outcome again, Look& l
     look.change = std::move(again);
     return;
   }
-  is_neighbour_ = true;
-  Outcome alone = [&] {
-    Node node(*this, backend, other_, other_inputs_, GuardedMemory::Against::start);
-    return node.run(kPoison[1]);
-  }();
-  is_neighbour_ = false;
   if (produced == nullptr) {
     look.when = kWhen;
     if (!is_refusal(alone)) look.change = outcome::Nondeterministic{"refused, though a newly prepared node is not,"};

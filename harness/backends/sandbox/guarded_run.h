@@ -84,8 +84,8 @@ inline constexpr const char* kScratchName = "the scratch memory";
 ///   3. what 1 prepared is run again;
 ///   4. the case prepared where the neighbour lay, and run.
 /// For a backend that takes other inputs, it runs the node of 1 on another x between 3 and 4, in the memory of the
-/// first x; after 4 it runs a newly prepared node on that x, and the outputs must be the same. The outcome has that
-/// output too, so that the judge can judge it.
+/// first x, then a newly prepared node on that x; the outputs must be the same. The outcome has that output too, so
+/// that the judge can judge it. The case's own x comes last: what a backend keeps of it meets the next case.
 ///
 /// It fills the output with one pattern in 1 and with another in 3 and 4. So bytes that keep the pattern are
 /// unwritten, and other differences show that the backend is not a function of its inputs: that it remembers earlier
@@ -116,7 +116,8 @@ class GuardedRun {
   [[nodiscard]] Look look(Backend& backend, const Case& test_case, bool closely);
   [[nodiscard]] std::optional<Outcome> run_neighbour(Backend& backend, const Case& test_case);
   [[nodiscard]] std::optional<Outcome> run_on_other_input(const Backend& backend, const Case& test_case, Node& node);
-  void compare_on_other_input(Backend& backend, Outcome again, Look& look);
+  [[nodiscard]] Outcome run_alone_on_other_input(Backend& backend);
+  void compare_on_other_input(Outcome again, Outcome alone, Look& look);
   [[nodiscard]] std::optional<Outcome> violation(const Case& test_case, std::uint64_t mode_before) const;
 
   std::deque<GuardedMemory> outputs_;

@@ -6,10 +6,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "harness/backends/sandbox/guarded_memory.h"
 #include "harness/suites/drawn.h"
+#include "harness/tests/linear_builder.h"
 
 namespace qconform {
 namespace {
@@ -94,6 +99,43 @@ TEST(Neighbour, LeavesPaddingBitsAndNumbersThatAreNotNormal) {
   EXPECT_EQ(neighbour.inputs[0]->bytes, (std::vector<std::byte>{std::byte{0x74}, std::byte{0x06}}));
   EXPECT_EQ(neighbour.inputs[1]->values<float>(), (std::vector<float>{0.75F, kInfinity, kSubnormal, 0.0F}));
   EXPECT_EQ(neighbour.inputs[2]->bytes, (std::vector<std::byte>{std::byte{126}, std::byte{255}}));
+}
+
+// Answers with zeros, and notes on which x it was prepared last.
+class LastPrepared final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    x = test_case.inputs[0];
+    return std::make_unique<Zeros>(test_case.inputs[0]->shape);
+  }
+
+  std::optional<Tensor> x;
+
+ private:
+  class Zeros final : public PreparedCase {
+   public:
+    explicit Zeros(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {}
+    void run(OutputSink& sink) override { std::ranges::fill(sink.allocate(ElementType::uint8, shape_), std::byte{0}); }
+
+   private:
+    std::vector<std::int64_t> shape_;
+  };
+
+  BackendInfo info_{.name = "zeros", .takes_other_inputs = true};
+};
+
+// A cache of one entry, which some kernels keep of x, then meets the next case.
+TEST(GuardedRun, EndsWithTheCasesOwnX) {
+  const Case test_case =
+      LinearBuilder::quantize().x(Tensor::of(ElementType::float32, {2}, std::vector<float>{1.5F, 2})).scale(1).build();
+  GuardedRun guarded;
+  guarded.begins = [](bool) {};
+  LastPrepared backend;
+  const Outcome outcome = guarded(backend, test_case, true);
+  ASSERT_TRUE(std::holds_alternative<outcome::Produced>(outcome));
+  EXPECT_TRUE(outcome.on_other_input.has_value());
+  EXPECT_EQ(backend.x, test_case.inputs[0]);
 }
 
 }  // namespace

@@ -47,6 +47,13 @@ bool reproduces_all(const Causes& causes, std::size_t cause, const RelatedFailur
                      [&](const auto& observation) { return causes.reproduces(cause, *observation); });
 }
 
+void add_values(const WrongValues& found, Diagnosis& diagnosis) {
+  diagnosis.where = found.text;
+  diagnosis.wrong_there = found.wrong_there;
+  diagnosis.right_there = found.right_there;
+  diagnosis.right_elsewhere = found.right_elsewhere;
+}
+
 void add_whereabouts(const Whereabouts& found, Diagnosis& diagnosis) {
   diagnosis.thresholds = found.thresholds;
   diagnosis.behaves = found.behaves;
@@ -289,6 +296,9 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) con
   unite_groups(subject);
   drop_doubtful_names(*subject.causes, subject.passing, subject.groups);
   unite_groups(subject);
+  for (FailureGroup& group : subject.groups) {
+    if (!group.cause && group.failing_part.empty()) group.values = subject.causes->values_of(group);
+  }
 }
 
 // The known models have been tried on these failures, so that little is spent on them once more.
@@ -504,6 +514,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.status = name_of(group->cause ? group->status : Status::unexplained);
   diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
   diagnosis.where = group->where;
+  if (group->values) add_values(*group->values, diagnosis);
   if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);
   Region region = region_of(subject->second, *group);
   add_region(std::move(region), diagnosis);

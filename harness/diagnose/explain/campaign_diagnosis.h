@@ -15,6 +15,7 @@
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/probes.h"
+#include "harness/diagnose/explain/values.h"
 #include "harness/diagnose/explain/whereabouts.h"
 #include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
@@ -52,6 +53,7 @@ struct FailureGroup {
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
+  std::optional<WrongValues> values;       ///< without a cause: of all its failures
   std::optional<Whereabouts> whereabouts;  ///< of the smallest case
   RelatedFailures failures;
   std::vector<std::string> only_when;  ///< conditions without which passing cases contradict the cause
@@ -98,6 +100,8 @@ class Causes {
 
   /// Returns the smallest kSearchedIn kept failures that no cause reproduces.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
+  /// What the wrong elements of failures without a cause have in common, held against passing cases.
+  [[nodiscard]] std::optional<WrongValues> values_of(const FailureGroup& group) const;
   /// Passing cases on which the cause's models compute something wrong.
   [[nodiscard]] std::vector<const Observation*> contradicting(std::size_t cause) const;
   /// Whether a cause that is explained without doubt has every byte of it.

@@ -130,6 +130,14 @@ bool Causes::reproduces(std::size_t cause, const Observation& observation) const
   return causes_[cause].models.match(test_, observation).holds;
 }
 
+std::optional<WrongValues> Causes::values_of(const FailureGroup& group) const {
+  std::vector<const Observation*> failing;
+  std::vector<const Observation*> passing;
+  for (const auto& observation : group.failures.kept) failing.push_back(observation.get());
+  for (const auto& observation : passed_) passing.push_back(observation.get());
+  return wrong_values(failing, passing);
+}
+
 std::vector<const Observation*> Causes::contradicting(std::size_t cause) const {
   std::vector<const Observation*> found;
   for (const auto& passed : passed_) {

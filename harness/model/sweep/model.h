@@ -67,7 +67,7 @@ struct SizedModel {
   /// or where `takes` declines the classes that the case would have.
   std::optional<Case> (*realise)(const Row& row, std::size_t size, std::uint64_t seed, std::uint64_t index,
                                  const std::function<bool(const Row&)>& takes) = nullptr;
-  std::size_t small = sizes;  ///< sizes from this position on take so long that each has one case only
+  std::size_t small = sizes;  ///< sizes from this position on take so long that each has fewer cases
 };
 
 /// Changes of one thing in a node, for cases one after the other that a cache might take for the same.
@@ -75,6 +75,8 @@ struct NeighbourModel {
   std::span<const std::string_view> changes = {};
   /// The case with that change, valid where the case is; nothing where it has no such thing.
   std::optional<Case> (*changed)(const Case& test_case, std::size_t change, Rng& rng) = nullptr;
+  /// Classes by parameter of nodes that kernels have algorithms of their own for, which keep more from node to node.
+  std::span<const std::pair<std::size_t, std::uint8_t>> special = {};
 };
 
 /// Says whether it matters which of some classes of a parameter, a bit for each, a case has.

@@ -169,6 +169,24 @@ void add_types(Questions& all) {
   }
 }
 
+bool is_depthwise(const View& v) {
+  return v.geometry().group > 1 && v.geometry().group_input_channels() == 1;
+}
+
+// The shapes for which kernels have ways of their own.
+void add_paths(Questions& all) {
+  all.add_both("depthwise", "not depthwise", is_depthwise);
+  all.add_both("depthwise of several taps", "not depthwise, or of one tap",
+               [](const View& v) { return is_depthwise(v) && v.geometry().kernel_taps() > 1; });
+  all.add_both("1x1 kernel without pads and strides", "several taps, pads or strides", [](const View& v) {
+    return v.geometry().kernel_taps() == 1 &&
+           !any_axis(v, [](const auto& a) { return a.pad_begin > 0 || a.pad_end > 0 || a.stride > 1; });
+  });
+  all.add_both("a kernel of 3 in single steps", "not a kernel of 3 in single steps", [](const View& v) {
+    return !any_axis(v, [](const auto& a) { return a.kernel != 3 || a.stride > 1 || a.dilation > 1; });
+  });
+}
+
 void add_geometry(Questions& all) {
   all.add_both("padded", "not padded", [](const View& v) {
     return any_axis(v, [](const auto& a) { return a.pad_begin > 0 || a.pad_end > 0; });
@@ -226,6 +244,8 @@ void add_parameters(Questions& all) {
                [](const View& v) { return any_nonzero(v.operands.w_zero_point); });
   all.add_both("w_zero_point differs by channel", "w_zero_point the same for all channels",
                [](const View& v) { return differ(v.operands.w_zero_point); });
+  all.add_both("both zero points != 0", "a zero point 0",
+               [](const View& v) { return v.operands.x_zero_point != 0 && any_nonzero(v.operands.w_zero_point); });
   all.add_both("|w| > 64", "|w| <= 64", [](const View& v) { return has_weight_beyond(v, 64); });
   all.add_both("|w| > 127", "|w| <= 127", [](const View& v) { return has_weight_beyond(v, 127); });
   all.add_both(is_qlinear, "w_scale differs by channel", "w_scale the same for all channels",
@@ -254,7 +274,7 @@ void add_sizes(Questions& all) {
   all.add_remainders("output width", [](const View& v) { return v.geometry().axes.back().output; });
   all.add_size("batch", [](const View& v) { return v.geometry().batch; });
   all.add_size("groups", [](const View& v) { return v.geometry().group; });
-  all.add_size("C of a group", [](const View& v) { return v.geometry().group_input_channels(); });
+  all.add_remainders("C of a group", [](const View& v) { return v.geometry().group_input_channels(); });
   all.add_size("M of a group", [](const View& v) { return v.geometry().group_output_channels(); });
   all.add_size("kernel", [](const View& v) { return most_along_axes(v, &SpatialAxis::kernel); });
   all.add_size("taps", [](const View& v) { return v.geometry().kernel_taps(); });
@@ -280,7 +300,7 @@ void add_sizes(Questions& all) {
 const FeatureList& convolution_case_features() {
   static const FeatureList all = [] {
     Questions questions;
-    for (const auto add : {add_types, add_geometry, add_parameters, add_sizes}) add(questions);
+    for (const auto add : {add_types, add_paths, add_geometry, add_parameters, add_sizes}) add(questions);
     return std::move(questions).list();
   }();
   return all;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/operators/convolution/hooks.h"
+#include "harness/operators/convolution/sweep_model.h"
 #include "reference/numerics/element.h"
 
 namespace qconform::sweep::convolution {
@@ -137,6 +138,14 @@ constexpr std::array<std::string_view, 12> kChanges{"x zero point", "pads",     
                                                     "width",        "stride",       "y scale",      "w scale",
                                                     "bias",         "w zero point", "y zero point", "x type"};
 
+// Winograd's algorithm takes these.
+constexpr std::array<std::pair<std::size_t, std::uint8_t>, 6> kSpecial{{{kRank, 1},
+                                                                        {kKernel, kThree},
+                                                                        {kStride, kStride1},
+                                                                        {kDilation, kDilation1},
+                                                                        {kAutoPad, kNotSet},
+                                                                        {kPads, kSymmetric}}};
+
 constexpr std::array<bool (*)(Rng&, Convolution&), kChanges.size()> kChange{
     change_x_zero_point, move_pad,       change_last_weight, exchange_weights,    change_width,        change_stride,
     change_y_scale,      change_w_scale, change_bias,        change_w_zero_point, change_y_zero_point, change_x_type};
@@ -153,7 +162,7 @@ std::optional<Case> changed(const Case& test_case, std::size_t change, Rng& rng)
 namespace qconform::sweep {
 
 NeighbourModel neighbouring_convolutions() {
-  return {convolution::kChanges, convolution::changed};
+  return {convolution::kChanges, convolution::changed, convolution::kSpecial};
 }
 
 }  // namespace qconform::sweep

@@ -38,6 +38,8 @@ enum class SweptExtent : std::uint8_t {
   depthwise_kernel_height,  ///< both beside a kernel of 3 along the other axes
   edge,                     ///< edges of a small x under a kernel of 3: see set_edge()
   depthwise_edge,           ///< as `edge`, with one group for each channel
+  groups,                   ///< of two channels each
+  tiles,                    ///< height and width under a kernel of 3 in single steps, as Winograd's algorithm takes
   line,                     ///< outputs of one axis under several taps
   row,                      ///< width of images that are one row high
   weights,                  ///< elements of w
@@ -69,6 +71,8 @@ constexpr std::array kNames{"input channels",
                             "depthwise kernel height",
                             "edge",
                             "depthwise edge",
+                            "groups",
+                            "tiles",
                             "line",
                             "row",
                             "weights"};
@@ -121,10 +125,12 @@ const std::vector<SweptSize>& all_sizes() {
     add(SweptExtent::pointwise_pads, up_to(0, 15));
     for (const SweptExtent extent : {SweptExtent::edge, SweptExtent::depthwise_edge}) add(extent, up_to(0, kEdges - 1));
     add(SweptExtent::batch, {16, 32, 33});
+    add(SweptExtent::groups, {16, 17, 32, 33, 64, 65, 129, 257});
+    add(SweptExtent::tiles, {15, 16, 17, 31, 32, 33, 34, 65});
     add(SweptExtent::pointwise_pixels, {1023, 1025, 2049, 4097});
     add(SweptExtent::line, {1023, 1025, 2049, 4097, 8193});
     add(SweptExtent::row, {1025, 4095, 4097, 5000});
-    add(SweptExtent::weights, {1 << 15, 1 << 16, (1 << 18) + 1, (1 << 20) + 1});
+    add(SweptExtent::weights, {1 << 15, (1 << 15) + 1, 1 << 16, (1 << 16) + 1, 1 << 18, (1 << 18) + 1, (1 << 20) + 1});
     return list;
   }();
   return all;
@@ -190,18 +196,18 @@ void make_pointwise(ConvolutionGeometry& sizes) {
   }
 }
 
-// Channels for so many weights, in whole vectors or any number of them.
-void set_weights(Rng& rng, std::int64_t weights, ConvolutionGeometry& sizes) {
+// Channels for so many weights: in whole vectors, and odd numbers of them for odd numbers of weights.
+void set_weights(std::int64_t weights, ConvolutionGeometry& sizes) {
   std::int64_t taps = 1;
   for (const SpatialAxis& axis : sizes.axes) taps *= axis.kernel;
-  const std::int64_t step = rng.chance(1, 2) ? 32 : 1;
-  const auto at_least = [&](std::int64_t count) { return (count + step - 1) / step * step; };
+  const bool is_odd = weights % 2 != 0;
+  const auto at_least = [&](std::int64_t count) { return is_odd ? count | 1 : (count + 31) / 32 * 32; };
   const std::int64_t inputs = at_least(static_cast<std::int64_t>(std::sqrt(static_cast<double>(weights / taps))));
   set_channels(sizes, {1, inputs, at_least(weights / (inputs * taps) + 1)});
 }
 
 // False where the shape has no such extent.
-bool resize(Rng& rng, const SweptSize& size, ConvolutionGeometry& sizes) {
+bool resize(const SweptSize& size, ConvolutionGeometry& sizes) {
   if (needs_height(size.extent) && sizes.axes.size() < 2) return false;
   switch (size.extent) {
     case SweptExtent::input_channels:
@@ -256,7 +262,17 @@ bool resize(Rng& rng, const SweptSize& size, ConvolutionGeometry& sizes) {
       for (SpatialAxis& axis : sizes.axes) axis.output = 1;
       sizes.axes.back().output = size.value;
       return sizes.axes.size() > 1;
-    case SweptExtent::weights: set_weights(rng, size.value, sizes); break;
+    case SweptExtent::groups: set_channels(sizes, {size.value, 2 * size.value, 2 * size.value}); break;
+    case SweptExtent::tiles:
+      for (SpatialAxis& axis : sizes.axes) {
+        axis.kernel = 3;
+        axis.stride = axis.dilation = 1;
+        axis.output = size.value;
+      }
+      set_channels(sizes, {1, std::min<std::int64_t>(sizes.input_channels, 5),
+                           std::min<std::int64_t>(sizes.output_channels, 5)});
+      return sizes.axes.size() == 2;
+    case SweptExtent::weights: set_weights(size.value, sizes); break;
   }
   return true;
 }
@@ -304,7 +320,7 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
     ConvolutionGeometry sizes = draw_sizes(own, drawn_row, 1);
     const SweptSize& wanted = all_sizes()[size];
     const std::int64_t most = is_large(wanted) ? 4 * kMostInput : kMostInput;
-    if (!resize(own, wanted, sizes) || !place(drawn_row, sizes) || input_elements(sizes) > most) continue;
+    if (!resize(wanted, sizes) || !place(drawn_row, sizes) || input_elements(sizes) > most) continue;
     Row row = classes_of(drawn_row, sizes);
     // What the zero point of x adds to each output is a sum over the weights.
     Row shifted = row;

@@ -254,14 +254,16 @@ const FeatureList& linear_case_features() {
       questions.add("x " + name, [=](const LinearView& v) { return v.x().type == type; });
       questions.add("y " + name, [=](const LinearView& v) { return v.expected.output->type == type; });
     }
-    for (const auto& [name, bits] : {std::pair("8 bits", 8), std::pair("4 bits", 4), std::pair("2 bits", 2)}) {
-      questions.add(std::string("a float of ") + name, [bits = bits](const LinearView& v) {
-        return bits_of(v.narrow()) == bits && !is_integer(v.narrow());
-      });
-      questions.add(std::string("an integer of ") + name, [bits = bits](const LinearView& v) {
-        return bits_of(v.narrow()) == bits && is_integer(v.narrow());
-      });
+    for (const int bits : {16, 8, 4, 2}) {
+      const std::string width = std::to_string(bits) + " bits";
+      questions.add("quantized to " + width, [=](const LinearView& v) { return bits_of(v.narrow()) == bits; });
+      questions.add("a float of " + width,
+                    [=](const LinearView& v) { return bits_of(v.narrow()) == bits && !is_integer(v.narrow()); });
+      questions.add("an integer of " + width,
+                    [=](const LinearView& v) { return bits_of(v.narrow()) == bits && is_integer(v.narrow()); });
     }
+    questions.add_both([](const LinearView& v) { return is_integer(v.narrow()); }, "a signed integer",
+                       "an unsigned integer", [](const LinearView& v) { return is_signed_integer(v.narrow()); });
     questions.add_both("a scale < 0", "no scale < 0", [](const LinearView& v) {
       return std::any_of(v.scales().begin(), v.scales().end(), [](double scale) { return scale < 0; });
     });

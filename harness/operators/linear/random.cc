@@ -93,6 +93,17 @@ Tensor draw_scales(Rng& rng, const Values& shape, ElementType type) {
   return rounded(type, shape, scales);
 }
 
+// One in 12 has negative scales beside others, which QuantizeLinear gives no meaning (rule Q5).
+void negate_some(Rng rng, Tensor& scales) {
+  if (scales.type == float8e8m0 || !rng.chance(1, 12)) return;
+  const int width = bits_of(scales.type);
+  for (std::int64_t i = 0; i < scales.elements(); ++i) {
+    if (!rng.chance(1, 2)) continue;
+    const std::uint64_t sign = std::uint64_t{1} << (width - 1);
+    set_raw_bits_at(scales.bytes, width, i, raw_bits_at(scales.bytes, width, i) | sign);
+  }
+}
+
 // Scales that spread values in [-2^bits, 2^bits] over an 8-bit range.
 Tensor draw_wide_scales(Rng& rng, const Values& shape, int bits) {
   std::vector<double> scales;
@@ -179,6 +190,8 @@ double draw_border(Rng& rng, ElementType type) {
   return rng.chance(1, 2) ? border : -border;
 }
 
+constexpr double kBelowHalf = 0.5 - 0x1p-25;  // the float32 next to one half
+
 // Draws x; its scales have been drawn.
 Tensor draw_reals(Rng& rng, const LinearQuantization& node, ElementType type, ElementType y_type) {
   const auto layout = layout_of(node).value();
@@ -189,11 +202,15 @@ Tensor draw_reals(Rng& rng, const LinearQuantization& node, ElementType type, El
   const bool has_nan = rng.chance(1, 24);
   Rng own = aside(rng, 4);
   Rng borders = aside(rng, 6);
+  Rng halves = aside(rng, 9);
   layout.for_each_element([&](std::int64_t, std::size_t parameter) {
     const double scale = scales[parameter];
     double value = draw_real(rng, scale, reach);
     // Steps of a large scale soon leave float16.
-    if (type == float16 && scale > 0x1p14) value = static_cast<double>(own.between(-65504, 65504));
+    if (type == float16 && scale > 0x1p14 && std::isfinite(value))
+      value = static_cast<double>(own.between(-65504, 65504));
+    // A half that is added to it in float32 makes it 1.
+    if (is_integer(y_type) && halves.chance(1, 24)) value = (halves.chance(1, 2) ? kBelowHalf : -kBelowHalf) * scale;
     if (!is_integer(y_type) && borders.chance(1, 16)) value = draw_border(borders, y_type) * scale;
     values.push_back(has_nan && rng.chance(1, 8) ? std::numeric_limits<double>::quiet_NaN() : value);
   });
@@ -287,6 +304,7 @@ Case random_dequantize_linear(Rng& rng) {
     node.output_dtype = number_of(pick(rng, {float32, float16, bfloat16}));
   }
   node.scale = draw_scales(rng, node.scale.shape, scale_type);
+  negate_some(aside(rng, 8), node.scale);
   if (x_type == int32) {
     node.x = draw_int32s(rng, node.x.shape, static_cast<int>(rng.between(4, 30)));
     return build_linear(std::move(node));

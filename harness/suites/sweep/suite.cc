@@ -192,6 +192,16 @@ PartialRow begun(const Model& inside, const ConstraintSolver& solver, bool is_pl
   return partial;
 }
 
+// Those of the classes that a row may have beside `begun`.
+PartialRow with_classes(PartialRow begun, const ConstraintSolver& solver,
+                        std::span<const std::pair<std::size_t, std::uint8_t>> classes) {
+  for (const auto& [parameter, wanted] : classes) {
+    PartialRow deeper = begun;
+    if (solver.decide(deeper, parameter, wanted)) begun = std::move(deeper);
+  }
+  return begun;
+}
+
 // A model and what is taken of it.
 struct TakenModel {
   const SweptModel* swept;
@@ -229,7 +239,7 @@ class SizesSuite final : public Suite {
     for (; part_ < parts_.size(); ++part_, size_ = 0) {
       const SizedModel& sized = parts_[part_].swept->sized;
       for (; size_ < sized.sizes; ++size_, context_ = 0) {
-        while (context_ < (size_ < sized.small ? kCasesOfSize : 1)) {
+        while (context_ < (size_ < sized.small ? kCasesOfSize : kCasesOfLargeSize)) {
           if (auto test_case = draw(parts_[part_])) return test_case;
         }
       }
@@ -354,7 +364,9 @@ class NeighboursSuite final : public Suite {
 
   std::optional<Case> first_of(TakenModel& part, Rng& rng) const {
     if (!part.solver) part.solver.emplace(part.inside);
-    const auto row = part.solver->draw(begun(part.inside, *part.solver, sequence_ % 4 == 0), rng);
+    PartialRow start = begun(part.inside, *part.solver, sequence_ % 4 == 0);
+    if (sequence_ % 4 == 1) start = with_classes(std::move(start), *part.solver, part.swept->neighbours.special);
+    const auto row = part.solver->draw(std::move(start), rng);
     return row ? std::optional(part.swept->realise(*row, rng.next(), 0)) : std::nullopt;
   }
 

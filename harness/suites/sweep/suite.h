@@ -94,6 +94,7 @@ class SweepSuite final : public Suite {
 
 /// Cases of each size that is not among the largest, with other types, parameters and kernels.
 inline constexpr std::size_t kCasesOfSize = 3;
+inline constexpr std::size_t kCasesOfLargeSize = 2;
 
 /// `contracts`: what is taken of each of plans(), in their order; empty: everything. Names of the cases have the size,
 /// "sizes-QLinearConv-width 255-1-0", and a digest of the contracts where there are any. Depends on seed and contracts

@@ -15,6 +15,7 @@
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 #include "harness/model/sweep/model.h"
+#include "harness/operators/convolution/description.h"
 #include "harness/suites/drawn.h"
 #include "harness/suites/sweep/covering_array.h"
 #include "harness/suites/sweep/suite.h"
@@ -469,6 +470,13 @@ TEST(Sizes, HaveValidCasesOfEachWithItsExtent) {
       const Tensor& w = *test_case.inputs[test_case.node().op_type == "ConvInteger" ? 1 : 3];
       EXPECT_GE(w.elements(), 262145);
     }
+    if (test_case.tags[0] == "size=tiles 65") {
+      EXPECT_GT(test_case.inputs[0]->shape.back(), 60);
+      EXPECT_EQ(test_case.inputs[0]->shape.size(), 4U);
+    }
+    if (test_case.tags[0] == "size=groups 33") {
+      EXPECT_EQ(test_case.inputs[0]->shape[1], 66);
+    }
     if (test_case.tags[0] == "size=elements 65537") {
       EXPECT_GE(test_case.inputs[0]->elements(), 65537);
     }
@@ -517,6 +525,20 @@ TEST(Sizes, OfElementWiseOperatorsStayInsideAContract) {
   }
   EXPECT_TRUE(sizes.count("size=channels 4097") == 1 && sizes.count("size=block 128") == 1 &&
               sizes.count("size=elements 65537") == 1);
+}
+
+// Algorithms for one kernel alone keep more from node to node than others do.
+TEST(Neighbours, HaveSequencesOfWinogradsKernelsWhosePadsMove) {
+  int moved = 0;
+  for (const Case& test_case : all_of(*neighbours_suite("neighbours", {}, 1))) {
+    const auto c = read_convolution(test_case);
+    if (!c || test_case.tags.at(0) != "change=pads") continue;
+    const auto sizes = geometry_of(*c);
+    moved += std::all_of(sizes->axes.begin(), sizes->axes.end(), [](const reference::SpatialAxis& axis) {
+      return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+    });
+  }
+  EXPECT_GE(moved, 4);
 }
 
 // What a cache answers that knows nothing of the change: the output of the node before.
