@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -22,9 +23,20 @@ constexpr std::uint64_t kFewestWrong = 8;
 // A further rule leaves at most this share of the right elements: others fit by chance.
 constexpr double kOfFurtherRules = 0.5;
 
-enum Number : std::uint8_t { kOutput, kRounded, kMagnitude, kOwnZeroPoint, kIsTie, kNumbers };
-constexpr std::array<const char*, kNumbers> kNumberNames{"y", "the rounded value", "|the rounded value|",
-                                                         "the zero point", ""};
+enum Number : std::uint8_t {
+  kOutput,
+  kRounded,
+  kMagnitude,
+  kOwnZeroPoint,
+  kTie,  ///< 2: an exact tie, 1: nearer than 2^-20 to one, else 0
+  // 1 where the value is no integer, and is rounded that way; else 0:
+  kTowardZero,
+  kAwayFromZero,
+  kDown,
+  kUp,
+  kNumbers
+};
+constexpr std::array<const char*, kTie> kNumberNames{"y", "the rounded value", "|the rounded value|", "the zero point"};
 
 struct ElementValues {
   std::array<std::int64_t, kNumbers> numbers;
@@ -37,11 +49,19 @@ struct ElementValues {
 struct RoundedValue {
   Neighbours value;
   std::int32_t zero_point;
+  bool is_near_tie;
 };
+
+bool is_near_tie(const Quotient& value) {
+  constexpr double kNextToTie = 0x1p-20;
+  const double magnitude = std::fabs(float64_of(value));
+  return std::fabs(magnitude - std::floor(magnitude) - 0.5) < kNextToTie;
+}
+
 thread_local std::vector<RoundedValue>* rounded_values = nullptr;
 
 std::int64_t note_value(const Quotient& value, std::int32_t zero_point) {
-  rounded_values->push_back({neighbours_of(value), zero_point});
+  rounded_values->push_back({neighbours_of(value), zero_point, is_near_tie(value)});
   return rounded_values->back().value.even();
 }
 
@@ -72,7 +92,14 @@ struct ValueRule {
 
   [[nodiscard]] std::string text() const {
     if (feature) return case_features()[*feature].text;
-    if (number == kIsTie) return "an exact tie";
+    switch (number) {
+      case kTie: return least == 2 ? "an exact tie" : "a tie, or nearer than 2^-20 to one";
+      case kTowardZero: return "to be rounded toward zero";
+      case kAwayFromZero: return "to be rounded away from zero";
+      case kDown: return "to be rounded down";
+      case kUp: return "to be rounded up";
+      default: break;
+    }
     const auto told = [](std::int64_t value) {
       return (value < 0 ? "-" : "") + with_thousands(static_cast<std::uint64_t>(std::abs(value)));
     };
@@ -115,11 +142,19 @@ class ValueSearch {
     const std::size_t number = features_.size();
     features_.push_back(features_of(observation.test_case(), observation.expected()).features);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::int64_t rounded = values[i].value.even();
+      const Neighbours& value = values[i].value;
+      const std::int64_t rounded = value.even();
+      const bool is_toward_zero = !value.is_whole && value.nearest == value.lower;
+      const bool is_away = !value.is_whole && !is_toward_zero;
+      const bool is_down = value.sign > 0 ? is_toward_zero : is_away;
+      const bool is_up = value.sign > 0 ? is_away : is_toward_zero;
       const bool is_wrong = observation.states()[i] == ElementState::wrong;
       const std::int64_t y = integer_at(observation.right(), static_cast<std::int64_t>(i));
-      const std::int64_t tie = values[i].value.is_tie ? 1 : 0;
-      elements_.push_back({{y, rounded, std::abs(rounded), values[i].zero_point, tie}, number, is_wrong});
+      const std::int64_t tie = value.is_tie ? 2 : values[i].is_near_tie ? 1 : 0;
+      elements_.push_back(
+          {{y, rounded, std::abs(rounded), values[i].zero_point, tie, is_toward_zero, is_away, is_down, is_up},
+           number,
+           is_wrong});
       wrong_ += is_wrong ? 1 : 0;
     }
     if (observation.is_failure()) common_ &= features_.back();
@@ -143,8 +178,11 @@ class ValueSearch {
         both.least = std::min(both.least, element->numbers[number]);
         both.most = std::max(both.most, element->numbers[number]);
       }
-      if (both.least == both.most && (number != kIsTie || both.least == 1)) offered.push_back(both);
-      if (number == kIsTie) continue;
+      if (number >= kTie) {
+        if (both.least > 0) offered.push_back({.number = both.number, .least = both.least});
+        continue;
+      }
+      if (both.least == both.most) offered.push_back(both);
       offered.push_back({.number = both.number, .least = both.least});
       offered.push_back({.number = both.number, .most = both.most});
     }
@@ -186,7 +224,7 @@ class ValueSearch {
 
   // A bound of wrong elements that were held back too.
   void widen(ValueRule& rule) const {
-    if (rule.feature || rule.number == kIsTie) return;
+    if (rule.feature || rule.number >= kTie) return;
     for (const ElementValues& element : elements_) {
       if (!element.is_wrong) continue;
       rule.least = std::min(rule.least, element.numbers[rule.number]);

@@ -18,10 +18,10 @@ struct WrongValues {
 };
 
 /// Finds at most three rules that every wrong element keeps: bounds on y, on the rounded value before the zero point is
-/// added, and on the zero point, being an exact tie, and features of the case; one of them at least speaks of the
-/// element. Learns from two of three observations: of the others' elements that keep the rules at least kFewestPrecise
-/// are wrong. For outputs of integers of at most 16 bits; nothing where no rules are found, and where fewer than eight
-/// elements are wrong.
+/// added, and on the zero point, being a tie or near one, the way in which it is to be rounded, and features of the
+/// case; one of them at least speaks of the element. Learns from two of three observations: of the others' elements
+/// that keep the rules at least kFewestPrecise are wrong. For outputs of integers of at most 16 bits; nothing where no
+/// rules are found, and where fewer than eight elements are wrong.
 [[nodiscard]] std::optional<WrongValues> wrong_values(std::span<const Observation* const> failing,
                                                       std::span<const Observation* const> passing);
 

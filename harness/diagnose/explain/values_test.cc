@@ -1,7 +1,9 @@
 #include "harness/diagnose/explain/values.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -23,7 +25,7 @@ Observed observed(const Wrong& wrong) {
   Observed result;
   for (int i = 0; i < 60; ++i) {
     std::vector<float> x;
-    for (int k = 0; k < 40; ++k) x.push_back(static_cast<float>((k * 37 + i * 11) % 400 - 200) * 0.5F);
+    for (int k = 0; k < 40; ++k) x.push_back(static_cast<float>((k * 37 + i * 11) % 800 - 400) * 0.25F);
     const auto zero_point = static_cast<std::int8_t>(i % 3 - 1);
     const Case test_case = LinearBuilder::quantize()
                                .x(Tensor::of(ElementType::float32, {40}, x))
@@ -49,6 +51,23 @@ TEST(WrongValues, AreBoundsOnTheOutputAndTheZeroPoint) {
   EXPECT_EQ(found->text, "the rounded value <= -128, the zero point = 0");
   EXPECT_GT(found->wrong_there, 100U);
   EXPECT_GT(found->right_elsewhere, 1000U);
+}
+
+// The right answer to a tie is even.
+TEST(WrongValues, AreTiesThatAreToBeRoundedTowardZero) {
+  int position = 0;
+  const Observed seen = observed([&](int y, int zero_point) {
+    const int k = position % 40;
+    const int i = position++ / 40;
+    const int quarters = (k * 37 + i * 11) % 800 - 400;  // x in quarters, and twice the quotient
+    const int rounded = y - zero_point;
+    const bool is_tie_toward_zero = quarters % 2 != 0 && 2 * std::abs(rounded) < std::abs(quarters);
+    return is_tie_toward_zero && std::abs(rounded) < 100 ? y + (quarters > 0 ? 1 : -1) : y;
+  });
+  const auto found = wrong_values(seen.failing, seen.passing);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->text, ::testing::HasSubstr("to be rounded toward zero"));
+  EXPECT_GT(found->wrong_there, 100U);
 }
 
 TEST(WrongValues, AreNothingWhereRightElementsHaveThemToo) {
