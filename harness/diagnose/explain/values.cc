@@ -106,7 +106,9 @@ struct ValueRule {
     if (least == most) return fmt::format("{} = {}", kNumberNames[number], told(least));
     if (most == std::numeric_limits<std::int64_t>::max())
       return fmt::format("{} >= {}", kNumberNames[number], told(least));
-    return fmt::format("{} <= {}", kNumberNames[number], told(most));
+    if (least == std::numeric_limits<std::int64_t>::min())
+      return fmt::format("{} <= {}", kNumberNames[number], told(most));
+    return fmt::format("{} from {} to {}", kNumberNames[number], told(least), told(most));
   }
 };
 
@@ -127,7 +129,7 @@ class ValueSearch {
     if (!holds(held_back)) return std::nullopt;
     for (ValueRule& rule : rules) widen(rule);
     WrongValues all = counted(rules, [](std::size_t) { return true; });
-    if (!holds(all)) return std::nullopt;
+    if (!holds(all) || all.wrong_there != wrong_) return std::nullopt;
     for (const ValueRule& rule : rules) all.text += (all.text.empty() ? "" : ", ") + rule.text();
     return all;
   }

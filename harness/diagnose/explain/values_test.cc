@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "harness/model/judge/judge.h"
@@ -68,6 +69,17 @@ TEST(WrongValues, AreTiesThatAreToBeRoundedTowardZero) {
   ASSERT_TRUE(found);
   EXPECT_THAT(found->text, ::testing::HasSubstr("to be rounded toward zero"));
   EXPECT_GT(found->wrong_there, 100U);
+}
+
+// What was learnt from two of three cases does not speak of the third.
+TEST(WrongValues, AreNothingWhereOneWrongElementLiesElsewhere) {
+  int position = 0;
+  const Observed seen = observed([&](int y, int zero_point) {
+    const bool is_another = position++ == 29 * 40;
+    return (y == -128 && zero_point == 0) || is_another ? y + 1 : y;
+  });
+  const auto found = wrong_values(seen.failing, seen.passing);
+  EXPECT_TRUE(!found || found->text.find("-128") == std::string::npos) << found->text;
 }
 
 TEST(WrongValues, AreNothingWhereRightElementsHaveThemToo) {
