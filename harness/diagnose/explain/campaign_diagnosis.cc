@@ -483,6 +483,13 @@ void CampaignDiagnosis::locate_failure(Finding& finding, DiagnosedOperator& subj
   for (const auto& failure : group.failures.kept) {
     if (further.size() < kFurther && !failure->has_wrong_shape()) further.push_back(failure.get());
   }
+  // The clearest case has most elements, and tells apart what is the same in small ones.
+  std::unique_ptr<Observation> clearest;
+  if (finding.representative) {
+    const Case& test_case = finding.representative->test_case;
+    clearest = Observation::of(test_case, runner_on(*backends_[backend], output)(test_case), policy_);
+  }
+  if (clearest != nullptr && clearest->wrong_elements() > 0) further.push_back(clearest.get());
   group.whereabouts = locate(finding.example, runner_on(*backends_[backend], output), policy_, further);
   add_whereabouts(*group.whereabouts, *finding.diagnosis);
 }
