@@ -294,7 +294,7 @@ GuardedRun::Look GuardedRun::look(Backend& backend, const Case& test_case, bool 
   node.reset();
   if (look.change) return look;
   std::optional<Outcome> alone;
-  if (on_other_input) alone = run_alone_on_other_input(backend);
+  if (on_other_input) alone = run_elsewhere(backend, other_, kPoison[1]);
   {
     Node in_its_place(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
     look.note(in_its_place.run(kPoison[1]), "when the inputs lie where another node's lay");
@@ -315,11 +315,11 @@ std::optional<Outcome> GuardedRun::run_on_other_input(const Backend& backend, co
   return outcome;
 }
 
-Outcome GuardedRun::run_alone_on_other_input(Backend& backend) {
+Outcome GuardedRun::run_elsewhere(Backend& backend, const Case& test_case, std::byte poison) {
   is_neighbour_ = true;
   Outcome outcome = [&] {
-    Node node(*this, backend, other_, other_inputs_, GuardedMemory::Against::start);
-    return node.run(kPoison[1]);
+    Node node(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
+    return node.run(poison);
   }();
   is_neighbour_ = false;
   return outcome;
@@ -364,12 +364,7 @@ Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool clo
 // Ignores the output; accesses outside the tensors count.
 std::optional<Outcome> GuardedRun::run_neighbour(Backend& backend, const Case& test_case) {
   make_neighbour(test_case, neighbour_);
-  is_neighbour_ = true;
-  Outcome outcome = [&] {
-    Node node(*this, backend, neighbour_, other_inputs_, GuardedMemory::Against::start);
-    return node.run(kPoison[0]);
-  }();
-  is_neighbour_ = false;
+  Outcome outcome = run_elsewhere(backend, neighbour_, kPoison[0]);
   if (std::holds_alternative<outcome::Produced>(outcome) || is_refusal(outcome) ||
       std::holds_alternative<outcome::LeftUnwritten>(outcome)) {
     return std::nullopt;

@@ -116,7 +116,8 @@ class GuardedRun {
   [[nodiscard]] Look look(Backend& backend, const Case& test_case, bool closely);
   [[nodiscard]] std::optional<Outcome> run_neighbour(Backend& backend, const Case& test_case);
   [[nodiscard]] std::optional<Outcome> run_on_other_input(const Backend& backend, const Case& test_case, Node& node);
-  [[nodiscard]] Outcome run_alone_on_other_input(Backend& backend);
+  /// Prepares and runs another case than the one in question, in the memory of neighbours.
+  [[nodiscard]] Outcome run_elsewhere(Backend& backend, const Case& test_case, std::byte poison);
   void compare_on_other_input(Outcome again, Outcome alone, Look& look);
   [[nodiscard]] std::optional<Outcome> violation(const Case& test_case, std::uint64_t mode_before) const;
 

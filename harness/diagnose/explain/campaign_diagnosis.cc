@@ -47,8 +47,9 @@ bool reproduces_all(const Causes& causes, std::size_t cause, const RelatedFailur
                      [&](const auto& observation) { return causes.reproduces(cause, *observation); });
 }
 
-void add_values(const WrongValues& found, Diagnosis& diagnosis) {
-  diagnosis.where = found.text;
+void add_place(const WrongPlace& found, Diagnosis& diagnosis) {
+  if (found.place.empty()) return;
+  diagnosis.where = found.place;
   diagnosis.wrong_there = found.wrong_there;
   diagnosis.right_there = found.right_there;
   diagnosis.right_elsewhere = found.right_elsewhere;
@@ -57,11 +58,7 @@ void add_values(const WrongValues& found, Diagnosis& diagnosis) {
 void add_whereabouts(const Whereabouts& found, Diagnosis& diagnosis) {
   diagnosis.thresholds = found.thresholds;
   diagnosis.behaves = found.behaves;
-  if (found.place.empty()) return;
-  diagnosis.where = found.place;
-  diagnosis.wrong_there = found.wrong_there;
-  diagnosis.right_there = found.right_there;
-  diagnosis.right_elsewhere = found.right_elsewhere;
+  add_place(found, diagnosis);
 }
 
 void add_region(Region region, Diagnosis& diagnosis) {
@@ -521,7 +518,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.status = name_of(group->cause ? group->status : Status::unexplained);
   diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
   diagnosis.where = group->where;
-  if (group->values) add_values(*group->values, diagnosis);
+  if (group->values) add_place(*group->values, diagnosis);
   if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);
   Region region = region_of(subject->second, *group);
   add_region(std::move(region), diagnosis);

@@ -53,7 +53,7 @@ struct FailureGroup {
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< explanation of the cause, or of one failure without a cause
   std::string where;
-  std::optional<WrongValues> values;       ///< without a cause: of all its failures
+  std::optional<WrongPlace> values;        ///< without a cause: of all its failures
   std::optional<Whereabouts> whereabouts;  ///< of the smallest case
   RelatedFailures failures;
   std::vector<std::string> only_when;  ///< conditions without which passing cases contradict the cause
@@ -100,8 +100,8 @@ class Causes {
 
   /// Returns the smallest kSearchedIn kept failures that no cause reproduces.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
-  /// What the wrong elements of failures without a cause have in common, held against passing cases.
-  [[nodiscard]] std::optional<WrongValues> values_of(const FailureGroup& group) const;
+  /// Returns by which values the elements of a group without a cause are wrong, held against passing cases.
+  [[nodiscard]] std::optional<WrongPlace> values_of(const FailureGroup& group) const;
   /// Passing cases on which the cause's models compute something wrong.
   [[nodiscard]] std::vector<const Observation*> contradicting(std::size_t cause) const;
   /// Whether a cause that is explained without doubt has every byte of it.

@@ -130,7 +130,7 @@ bool Causes::reproduces(std::size_t cause, const Observation& observation) const
   return causes_[cause].models.match(test_, observation).holds;
 }
 
-std::optional<WrongValues> Causes::values_of(const FailureGroup& group) const {
+std::optional<WrongPlace> Causes::values_of(const FailureGroup& group) const {
   std::vector<const Observation*> failing;
   std::vector<const Observation*> passing;
   for (const auto& observation : group.failures.kept) failing.push_back(observation.get());

@@ -44,8 +44,6 @@ struct ElementValues {
   bool is_wrong;
 };
 
-// The values that a case rounds, in the order of its elements. Stages are plain functions: this one has to note them
-// where it finds a place.
 struct RoundedValue {
   Neighbours value;
   std::int32_t zero_point;
@@ -58,6 +56,8 @@ bool is_near_tie(const Quotient& value) {
   return std::fabs(magnitude - std::floor(magnitude) - 0.5) < kNextToTie;
 }
 
+// A stage is a plain function: it notes the values that a case rounds, in the order of its elements, where it finds a
+// list for them.
 thread_local std::vector<RoundedValue>* rounded_values = nullptr;
 
 std::int64_t note_value(const Quotient& value, std::int32_t zero_point) {
@@ -120,17 +120,17 @@ class ValueSearch {
     for (const Observation* observation : passing) add(*observation);
   }
 
-  std::optional<WrongValues> run() {
+  std::optional<WrongPlace> run() {
     if (wrong_ < kFewestWrong) return std::nullopt;
     std::vector<ValueRule> rules = learn();
     const auto speaks_of_elements = [](const ValueRule& rule) { return !rule.feature; };
     if (std::none_of(rules.begin(), rules.end(), speaks_of_elements)) return std::nullopt;
-    const WrongValues held_back = counted(rules, [](std::size_t i) { return is_held_back(i); });
+    const WrongPlace held_back = counted(rules, [](std::size_t i) { return is_held_back(i); });
     if (!holds(held_back)) return std::nullopt;
     for (ValueRule& rule : rules) widen(rule);
-    WrongValues all = counted(rules, [](std::size_t) { return true; });
+    WrongPlace all = counted(rules, [](std::size_t) { return true; });
     if (!holds(all) || all.wrong_there != wrong_) return std::nullopt;
-    for (const ValueRule& rule : rules) all.text += (all.text.empty() ? "" : ", ") + rule.text();
+    for (const ValueRule& rule : rules) all.place += (all.place.empty() ? "" : ", ") + rule.text();
     return all;
   }
 
@@ -235,8 +235,8 @@ class ValueSearch {
   }
 
   template <typename Counts>
-  [[nodiscard]] WrongValues counted(const std::vector<ValueRule>& rules, const Counts& counts) const {
-    WrongValues result;
+  [[nodiscard]] WrongPlace counted(const std::vector<ValueRule>& rules, const Counts& counts) const {
+    WrongPlace result;
     for (const ElementValues& element : elements_) {
       if (!counts(element.observation)) continue;
       const bool is_there =
@@ -247,7 +247,7 @@ class ValueSearch {
     return result;
   }
 
-  [[nodiscard]] bool holds(const WrongValues& found) const {
+  [[nodiscard]] bool holds(const WrongPlace& found) const {
     const auto there = static_cast<double>(found.wrong_there + found.right_there);
     return found.wrong_there > 0 && static_cast<double>(found.wrong_there) >= kFewestPrecise * there;
   }
@@ -260,8 +260,8 @@ class ValueSearch {
 
 }  // namespace
 
-std::optional<WrongValues> wrong_values(std::span<const Observation* const> failing,
-                                        std::span<const Observation* const> passing) {
+std::optional<WrongPlace> wrong_values(std::span<const Observation* const> failing,
+                                       std::span<const Observation* const> passing) {
   return ValueSearch(failing, passing).run();
 }
 

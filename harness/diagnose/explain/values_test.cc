@@ -49,7 +49,7 @@ TEST(WrongValues, AreBoundsOnTheOutputAndTheZeroPoint) {
   const auto found = wrong_values(seen.failing, seen.passing);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->right_there, 0U);
-  EXPECT_EQ(found->text, "the rounded value <= -128, the zero point = 0");
+  EXPECT_EQ(found->place, "the rounded value <= -128, the zero point = 0");
   EXPECT_GT(found->wrong_there, 100U);
   EXPECT_GT(found->right_elsewhere, 1000U);
 }
@@ -67,11 +67,11 @@ TEST(WrongValues, AreTiesThatAreToBeRoundedTowardZero) {
   });
   const auto found = wrong_values(seen.failing, seen.passing);
   ASSERT_TRUE(found);
-  EXPECT_THAT(found->text, ::testing::HasSubstr("to be rounded toward zero"));
+  EXPECT_THAT(found->place, ::testing::HasSubstr("to be rounded toward zero"));
   EXPECT_GT(found->wrong_there, 100U);
 }
 
-// What was learnt from two of three cases does not speak of the third.
+// A rule that is learnt from two of three cases may not hold for the third.
 TEST(WrongValues, AreNothingWhereOneWrongElementLiesElsewhere) {
   int position = 0;
   const Observed seen = observed([&](int y, int zero_point) {
@@ -79,7 +79,7 @@ TEST(WrongValues, AreNothingWhereOneWrongElementLiesElsewhere) {
     return (y == -128 && zero_point == 0) || is_another ? y + 1 : y;
   });
   const auto found = wrong_values(seen.failing, seen.passing);
-  EXPECT_TRUE(!found || found->text.find("-128") == std::string::npos) << found->text;
+  EXPECT_TRUE(!found || found->place.find("-128") == std::string::npos) << found->place;
 }
 
 TEST(WrongValues, AreNothingWhereRightElementsHaveThemToo) {

@@ -13,14 +13,18 @@
 
 namespace qconform::diagnose {
 
-struct Whereabouts {
-  /// Sizes at which the case starts or ends to fail while all else stays: "M >= 257 (256 passes)".
-  std::vector<std::string> thresholds;
-  std::string place;                  ///< "channel % 16 >= 12"; empty where none was found
+/// A place or a rule on values that holds all wrong elements.
+struct WrongPlace {
+  std::string place;                  ///< "channel % 16 >= 12", "y = -128, zero points 0"; empty where none was found
   std::uint64_t wrong_there = 0;      ///< elements of that place that were wrong in some run
   std::uint64_t right_there = 0;      ///< those that were right in every run
   std::uint64_t right_elsewhere = 0;  ///< elements outside, which were right in every run
-  std::string behaves;                ///< what every wrong element holds: "bias.index = channel - 1"; may be empty
+};
+
+struct Whereabouts : WrongPlace {
+  /// Sizes at which the case starts or ends to fail while all else stays: "M >= 257 (256 passes)".
+  std::vector<std::string> thresholds;
+  std::string behaves;  ///< what every wrong element holds: "bias.index = channel - 1"; may be empty
 
   [[nodiscard]] bool is_empty() const { return thresholds.empty() && place.empty() && behaves.empty(); }
 };

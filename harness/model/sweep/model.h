@@ -70,13 +70,16 @@ struct SizedModel {
   std::size_t small = sizes;  ///< sizes from this position on take so long that each has fewer cases
 };
 
+/// A parameter by its position, and one of its classes.
+using ParameterClass = std::pair<std::size_t, std::uint8_t>;
+
 /// Changes of one thing in a node, for cases one after the other that a cache might take for the same.
 struct NeighbourModel {
   std::span<const std::string_view> changes = {};
   /// The case with that change, valid where the case is; nothing where it has no such thing.
   std::optional<Case> (*changed)(const Case& test_case, std::size_t change, Rng& rng) = nullptr;
   /// Classes by parameter of nodes that kernels have algorithms of their own for, which keep more from node to node.
-  std::span<const std::pair<std::size_t, std::uint8_t>> special = {};
+  std::span<const ParameterClass> special = {};
 };
 
 /// Says whether it matters which of some classes of a parameter, a bit for each, a case has.

@@ -139,12 +139,12 @@ constexpr std::array<std::string_view, 12> kChanges{"x zero point", "pads",     
                                                     "bias",         "w zero point", "y zero point", "x type"};
 
 // Winograd's algorithm takes these.
-constexpr std::array<std::pair<std::size_t, std::uint8_t>, 6> kSpecial{{{kRank, 1},
-                                                                        {kKernel, kThree},
-                                                                        {kStride, kStride1},
-                                                                        {kDilation, kDilation1},
-                                                                        {kAutoPad, kNotSet},
-                                                                        {kPads, kSymmetric}}};
+constexpr std::array<ParameterClass, 6> kSpecial{{{kRank, 1},
+                                                  {kKernel, kThree},
+                                                  {kStride, kStride1},
+                                                  {kDilation, kDilation1},
+                                                  {kAutoPad, kNotSet},
+                                                  {kPads, kSymmetric}}};
 
 constexpr std::array<bool (*)(Rng&, Convolution&), kChanges.size()> kChange{
     change_x_zero_point, move_pad,       change_last_weight, exchange_weights,    change_width,        change_stride,

@@ -178,28 +178,25 @@ namespace {
 // Rows tried for a case of a size.
 constexpr std::uint64_t kRows = 24;
 
+// Adds those of the classes, in their order, that a row may have.
+PartialRow with_classes(PartialRow row, const ConstraintSolver& solver, std::span<const ParameterClass> classes) {
+  for (const auto& [parameter, wanted] : classes) {
+    PartialRow deeper = row;
+    if (solver.decide(deeper, parameter, wanted)) row = std::move(deeper);
+  }
+  return row;
+}
+
 // A plain row is as plain as it can be but for the parameters by which backends choose; others are small only.
 PartialRow begun(const Model& inside, const ConstraintSolver& solver, bool is_plain) {
-  PartialRow partial = solver.start();
+  std::vector<ParameterClass> plain;
   for (std::size_t p = 0; p < inside.parameters.size(); ++p) {
     const Parameter& parameter = inside.parameters[p];
     const bool stays_plain =
         parameter.role == ParameterRole::extent || (is_plain && parameter.role == ParameterRole::geometry);
-    if (!stays_plain) continue;
-    PartialRow deeper = partial;
-    if (solver.decide(deeper, p, parameter.plain)) partial = std::move(deeper);
+    if (stays_plain) plain.emplace_back(p, parameter.plain);
   }
-  return partial;
-}
-
-// Those of the classes that a row may have beside `begun`.
-PartialRow with_classes(PartialRow begun, const ConstraintSolver& solver,
-                        std::span<const std::pair<std::size_t, std::uint8_t>> classes) {
-  for (const auto& [parameter, wanted] : classes) {
-    PartialRow deeper = begun;
-    if (solver.decide(deeper, parameter, wanted)) begun = std::move(deeper);
-  }
-  return begun;
+  return with_classes(solver.start(), solver, plain);
 }
 
 // A model and what is taken of it.
