@@ -15,7 +15,7 @@ using Words = std::vector<std::uint64_t>;
 constexpr std::size_t kWord = 64;
 
 constexpr std::size_t kWordsOfFeatures = (diagnose::kMostFeatures + kWord - 1) / kWord;
-constexpr std::size_t kWordsOfTraits = kWordsOfFeatures + diagnose::kMostSizes;
+constexpr std::size_t kWordsOfTraits = kWordsOfFeatures + diagnose::kMostSizes + 1;
 
 void append(const Sample::Entry& entry, Words& words) {
   words.push_back(entry.first);
@@ -24,6 +24,7 @@ void append(const Sample::Entry& entry, Words& words) {
     words.push_back(((entry.second.features >> (i * kWord)) & mask).to_ullong());
   }
   words.insert(words.end(), entry.second.sizes.begin(), entry.second.sizes.end());
+  words.push_back(entry.second.elements);
 }
 
 diagnose::CaseTraits traits_in(std::span<const std::uint64_t, kWordsOfTraits> words) {
@@ -34,6 +35,7 @@ diagnose::CaseTraits traits_in(std::span<const std::uint64_t, kWordsOfTraits> wo
   for (std::size_t i = 0; i < diagnose::kMostSizes; ++i) {
     traits.sizes[i] = static_cast<std::uint32_t>(words[kWordsOfFeatures + i]);
   }
+  traits.elements = static_cast<std::uint32_t>(words.back());
   return traits;
 }
 
@@ -50,8 +52,8 @@ void describe_entries(Archive& archive, Map& map) {
 
 }  // namespace
 
-// [hash, word, word, ..., hash, word, ...]: each case with its features, 64 in a word, and its sizes. One list for all,
-// because lists of lists take most of the time of a record.
+// [hash, word, word, ..., hash, word, ...]: each case with its features, 64 in a word, and its numbers. One list for
+// all, because lists of lists take most of the time of a record.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule) {
   Words words;
   for (const Sample::Entry& entry : sample.entries()) append(entry, words);

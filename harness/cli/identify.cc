@@ -213,7 +213,10 @@ Result<int> run_contract(const ContractOptions& options) {
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     ProgressLine line;
-    const auto contracts = described(learn_contracts(*backend, options.seed, contract_progress(line, name)));
+    const ContractProgress progress = contract_progress(line, name);
+    auto contracts = described(learn_contracts(*backend, options.seed, progress));
+    for (BackendContract& unit : described(learn_unit_contracts(*backend, options.seed, progress), sweep::unit_plans()))
+      contracts.push_back(std::move(unit));
     line.clear();
     if (options.json) {
       all.push_back(json_of(name, contracts));
@@ -234,7 +237,7 @@ void add_contract(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("contract", "Learn what a backend takes, and print it");
   command->footer(
       "example: qconform contract --backend xnnpack\n"
-      "Parameters and classes are those of qconform list sweep. docs/contracts.md says how it is learnt.");
+      "Parameters and classes are those of qconform list sweep and list qdq. docs/contracts.md says how it is learnt.");
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   command->add_option("--seed", options->seed, "Seed of the cases' values")->capture_default_str();
   add_policy_options(*command, options->policy);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -190,15 +191,28 @@ void add_thorough_suites(const SuitesOptions& options, const std::vector<std::un
   }
 }
 
+// Learns which quantized units the backend takes. `known`: what others take, whose suites it shares.
+void add_units_within(const SuitesOptions& options, Backend& backend, const ContractProgress& progress,
+                      std::set<std::string>& known, Suites& suites) {
+  const bool wants_them = is_named(options, "conformance") || is_named(options, kWithin);
+  if (!wants_them || !options.within.only.empty()) return;
+  const Contracts units = learn_unit_contracts(backend, options.suite.seed, progress);
+  if (!known.insert(sweep::digest_of(plain(units))).second) return;
+  if (auto suite = drawn_units_within(units, backend.info().name, options.suite.seed))
+    suites.drawn.push_back(std::move(suite));
+}
+
 // Learns what the backends take. Two that take the same share their suites.
 Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
                                Suites& suites, Learnt& learnt, ContractCheck& check) {
   std::vector<std::vector<BackendContract>> known;
+  std::set<std::string> known_units;
   ProgressLine line;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (!has_own_suites(options, *backends[i])) continue;
-    QCONFORM_ASSIGN(const auto contracts, contracts_of(options.within, *backends[i], options.suite.seed,
-                                                       contract_progress(line, backends[i]->info().name)));
+    const ContractProgress progress = contract_progress(line, backends[i]->info().name);
+    QCONFORM_ASSIGN(const auto contracts, contracts_of(options.within, *backends[i], options.suite.seed, progress));
+    add_units_within(options, *backends[i], progress, known_units, suites);
     learnt[i] = contracts;
     check.add(i, contracts);
     const auto rules = rules_of(described(contracts));

@@ -35,10 +35,13 @@ bool takes(const Contracts& contracts, const Case& test_case) {
   return contract.takes_anything() && contract.takes(place->row);
 }
 
-Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress) {
+namespace {
+
+Contracts learn_contracts_of(const std::vector<sweep::Plan>& plans, Backend& backend, std::uint64_t seed,
+                             const ContractProgress& progress, const sweep::LearningLimits& limits) {
   Contracts contracts;
   GuardedOutput output;
-  for (const sweep::Plan& plan : sweep::plans()) {
+  for (const sweep::Plan& plan : plans) {
     const auto probe = [&, asked = std::uint64_t{0}](const sweep::Row& row,
                                                      std::uint64_t index) mutable -> sweep::ProbeAnswer {
       if (progress) progress(plan.swept.model().name, asked++);
@@ -47,9 +50,21 @@ Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractPr
       const Outcome outcome = worker != nullptr ? worker->ask(test_case) : execute(backend, test_case, output);
       return {!is_refusal(outcome), reason_of(outcome)};
     };
-    contracts.push_back(sweep::learn_contract(plan.swept.model(), plan.rows, probe));
+    contracts.push_back(sweep::learn_contract(plan.swept.model(), plan.rows, probe, limits));
   }
   return contracts;
+}
+
+}  // namespace
+
+Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress) {
+  return learn_contracts_of(sweep::plans(), backend, seed, progress, {});
+}
+
+Contracts learn_unit_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress) {
+  // A unit takes longer to make than a node.
+  constexpr sweep::LearningLimits kOfUnits{.probes = 6000, .confirmations = 120};
+  return learn_contracts_of(sweep::unit_plans(), backend, seed, progress, kOfUnits);
 }
 
 Result<Contracts> stated_contracts(const std::string& text) {
@@ -74,10 +89,10 @@ Result<Contracts> stated_contracts(const std::string& text) {
               fmt::format("\"{}\": expected MODEL: PARAMETER=CLASS[|CLASS]..., ...; models are {}", text, names));
 }
 
-std::vector<BackendContract> described(const Contracts& contracts) {
+std::vector<BackendContract> described(const Contracts& contracts, const std::vector<sweep::Plan>& plans) {
   std::vector<BackendContract> list;
   for (std::size_t i = 0; i < contracts.size(); ++i) {
-    const sweep::Plan& plan = sweep::plans()[i];
+    const sweep::Plan& plan = plans[i];
     const sweep::LearntContract& learnt = contracts[i];
     BackendContract one{name_of(plan),
                         learnt.contract.takes_anything(),
@@ -184,6 +199,23 @@ std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, con
   suites.push_back(random_within("random within " + name, narrow, seed));
   suites.push_back(corpus_within("corpus within " + name, narrow));
   return suites;
+}
+
+std::unique_ptr<Suite> drawn_units_within(const Contracts& units, const std::string& name, std::uint64_t seed) {
+  std::size_t rows = 0;
+  std::size_t inside = 0;
+  bool takes_any = false;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const sweep::SweepContract& contract = units[i].contract;
+    const std::vector<sweep::Row>& all = sweep::unit_plans()[i].rows;
+    rows += all.size();
+    if (!contract.takes_anything()) continue;
+    takes_any = true;
+    inside += static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [&](const sweep::Row& row) { return contract.takes(row); }));
+  }
+  if (!takes_any || inside > rows / 2) return nullptr;
+  return units_within("qdq within " + name, plain(units), seed);
 }
 
 void ContractCheck::add(std::size_t backend, const Contracts& contracts) {

@@ -29,10 +29,16 @@ using ContractProgress = std::function<void(const std::string& model, std::uint6
 /// A case that is neither unsupported nor rejected counts as taken, whatever else becomes of it.
 [[nodiscard]] Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress = {});
 
+/// The same of quantized units: by model of sweep::unit_plans(), in their order.
+[[nodiscard]] Contracts learn_unit_contracts(Backend& backend, std::uint64_t seed,
+                                             const ContractProgress& progress = {});
+
 /// "MODEL: PARAMETER=CLASS[|CLASS]..., ..."; nothing of other models is taken. Errors name the option --only.
 [[nodiscard]] Result<Contracts> stated_contracts(const std::string& text);
 
-[[nodiscard]] std::vector<BackendContract> described(const Contracts& contracts);
+/// `plans`: those that the contracts are of.
+[[nodiscard]] std::vector<BackendContract> described(const Contracts& contracts,
+                                                     const std::vector<sweep::Plan>& plans = sweep::plans());
 
 /// Valid cases that a suite of its own has for a backend, at least.
 inline constexpr std::size_t kCasesWithin = 3000;
@@ -58,6 +64,11 @@ inline constexpr std::size_t kCasesWithin = 3000;
 /// Directed and random cases of the models of which something is taken, and not everything. None where there are none.
 [[nodiscard]] std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,
                                                                std::uint64_t seed);
+
+/// Quantized units inside what is taken, for backends that take the fewer of those of the suite `qdq`. Null where
+/// nothing is taken, and where most of them are. `units`: as learn_unit_contracts() has them.
+[[nodiscard]] std::unique_ptr<Suite> drawn_units_within(const Contracts& units, const std::string& name,
+                                                        std::uint64_t seed);
 
 /// Holds the cases of a run against what is known of its backends: a contract may be wrong, or no longer right.
 class ContractCheck {

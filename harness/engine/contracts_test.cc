@@ -9,6 +9,7 @@
 #include "harness/engine/execute.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/judge/judge.h"
+#include "harness/suites/fuzz_within.h"
 #include "harness/tests/convolution_builder.h"
 #include "harness/tests/stand_ins.h"
 
@@ -100,6 +101,51 @@ TEST(Contracts, KeepDirectedAndRandomCasesInside) {
     EXPECT_TRUE(reached.contains(id)) << id;
   }
   EXPECT_TRUE(drawn_within(whole_contracts(), "all", 1).empty());
+}
+
+// Takes units of a MatMul and Relu, or neither, with uint8 data, as a runtime for one kind of model has them.
+class NarrowUnits final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    for (const Node& node : test_case.nodes) {
+      const bool is_known = node.op_type == "MatMul" || node.op_type == "Relu" || node.op_type == "QuantizeLinear" ||
+                            node.op_type == "DequantizeLinear";
+      if (!is_known) return outcome::Unsupported{"only MatMul and Relu"};
+    }
+    if (test_case.nodes.size() < 4) return outcome::Unsupported{"only units"};
+    if (test_case.inputs[0]->type != ElementType::uint8) return outcome::Unsupported{"only uint8"};
+    return inner_->prepare(test_case);
+  }
+
+ private:
+  BackendInfo info_{"narrow units", "1", "test"};
+  std::unique_ptr<Backend> inner_ = *backend::select("scalar", RoundingProfile::correctly_rounded);
+};
+
+TEST(Contracts, GiveARuntimeOfFewUnitsItsOwnCases) {
+  NarrowUnits narrow;
+  const Contracts units = learn_unit_contracts(narrow, 1);
+  const std::vector<BackendContract> told = described(units, sweep::unit_plans());
+  EXPECT_THAT(told[0].rules, Contains(HasSubstr("operator: MatMul; not Conv")));
+  EXPECT_THAT(told[0].rules, Contains(HasSubstr("activation: none, Relu; not Clip")));
+  const auto suite = drawn_units_within(units, "narrow units", 1);
+  ASSERT_NE(suite, nullptr);
+  std::uint64_t taken = 0;
+  std::set<std::string> ids;
+  while (const auto test_case = *suite->next()) {
+    taken += std::holds_alternative<outcome::Unsupported>(narrow.prepare(*test_case).outcome) ? 0 : 1;
+    ids.insert(test_case->id);
+  }
+  EXPECT_EQ(ids.size(), kUnitsWithin);
+  EXPECT_GE(taken, kUnitsWithin * 95 / 100) << "values, or a rule that was not found, may decline a few";
+}
+
+TEST(Contracts, GiveNoUnitsToWhatTakesNoneOrMost) {
+  testing::RefusingBackend refusing;
+  EXPECT_EQ(drawn_units_within(learn_unit_contracts(refusing, 1), "refusing", 1), nullptr);
+  const auto scalar = backend::select("scalar", RoundingProfile::correctly_rounded);
+  EXPECT_EQ(drawn_units_within(learn_unit_contracts(**scalar, 1), "scalar", 1), nullptr);
 }
 
 TEST(Contracts, ThoroughCasesHaveEveryFourClassesOfSizes) {

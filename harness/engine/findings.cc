@@ -57,13 +57,15 @@ std::string subject_of(const Case& test_case) {
 void unite(Diagnosis& diagnosis, const Diagnosis& later) {
   diagnosis.examined += later.examined;
   if (diagnosis.where != later.where) {
-    diagnosis.where = "no place that is known";
+    diagnosis.where = kNoPlace;
     diagnosis.wrong_there = diagnosis.right_there = diagnosis.right_elsewhere = 0;
   }
   if (diagnosis.thresholds != later.thresholds) diagnosis.thresholds.clear();
   if (diagnosis.behaves != later.behaves) diagnosis.behaves.clear();
   if (diagnosis.when == later.when) return;
   diagnosis.when.clear();
+  diagnosis.when_elements = 0;
+  diagnosis.when_shown = 0;
   diagnosis.failing = diagnosis.passing = diagnosis.passing_inside = 0;
   diagnosis.precision = diagnosis.recall = 0;
 }
@@ -75,6 +77,7 @@ void unite(Finding& finding, Finding later) {
   if (later.first_case)
     finding.first_case = std::min(finding.first_case.value_or(*later.first_case), *later.first_case);
   if (is_of_suite && finding.diagnosis && later.diagnosis) unite(*finding.diagnosis, *later.diagnosis);
+  if (is_of_suite && !finding.diagnosis && finding.signature == later.signature) finding.diagnosis = later.diagnosis;
   if (later.representative &&
       (!finding.representative || later.representative->is_clearer_than(*finding.representative))) {
     finding.representative = std::move(later.representative);
@@ -205,7 +208,27 @@ std::vector<Finding> Findings::take() {
   return std::exchange(findings_, {});
 }
 
+namespace {
+
+// A process whose heap is damaged may crash anywhere: all crashes of an operator follow from what damages it.
+void gather_damaged_heaps(Report& report) {
+  std::map<std::pair<std::string, std::string>, std::string> damaged;
+  const auto subject = [](const Finding& finding) { return std::pair(finding.backend, finding.op_type); };
+  for (const Finding& finding : report.findings) {
+    if (finding.verdict.place.ends_with("a damaged heap")) damaged[subject(finding)] = finding.signature;
+  }
+  for (Finding& finding : report.findings) {
+    const auto found = damaged.find(subject(finding));
+    if (finding.kind != VerdictKind::crashed || found == damaged.end() || finding.waiver) continue;
+    if (finding.signature != found->second) finding.diagnosis.reset();
+    finding.signature = found->second;
+  }
+}
+
+}  // namespace
+
 void join_findings(Report& report) {
+  gather_damaged_heaps(report);
   std::map<std::string, std::string> ids;
   std::vector<Finding> joined;
   for (Finding& finding : report.findings) {

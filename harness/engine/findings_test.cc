@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "harness/model/case_builder.h"
+#include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/convolution_builder.h"
@@ -181,6 +182,44 @@ TEST(ElementMapBoxes, KeepAllOfWhatFits) {
   const Box box = box_around({2, 3, 5, 7}, {1, 2, 4, 6}, 210);
   EXPECT_THAT(box.begin, ElementsAre(0, 0, 0, 0));
   EXPECT_THAT(box.extent, ElementsAre(2, 3, 5, 7));
+}
+
+Finding crash_in(const std::string& place, const std::string& log, std::int64_t columns) {
+  Finding finding;
+  finding.backend = "mine";
+  finding.op_type = "QLinearConv";
+  finding.example = QLinearConvBuilder()
+                        .id(place)
+                        .x(make::filled(ElementType::uint8, {1, 1, columns}, 1))
+                        .w(make::int8({1, 1, 1}, {1}))
+                        .build();
+  Outcome outcome = outcome::Crashed{6, "signal 6: Aborted", place};
+  outcome.log = log;
+  finding.verdict = judge(expect(finding.example, Policy{}), outcome);
+  finding.kind = finding.verdict.kind;
+  finding.signature = signature_of(finding.verdict);
+  finding.cases = 3;
+  return finding;
+}
+
+// Whatever crashes later, and wherever: the heap was damaged before.
+TEST(Findings, ADamagedHeapIsOneFinding) {
+  Report report;
+  report.findings = {crash_in("SIGSEGV in mine.so+0x10", "", 3),
+                     crash_in("SIGABRT in mine.so+0x20", "free(): invalid pointer\n", 4),
+                     crash_in("SIGABRT in mine.so+0x30", "malloc(): corrupted top size\n", 5)};
+  EXPECT_EQ(report.findings[1].signature, report.findings[2].signature);
+  join_findings(report);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].signature, "crashed:where the allocator finds a damaged heap");
+  EXPECT_EQ(report.findings[0].cases, 9U);
+}
+
+TEST(Findings, CrashesOfAWholeHeapAreToldApart) {
+  Report report;
+  report.findings = {crash_in("SIGSEGV in mine.so+0x10", "", 3), crash_in("SIGABRT in mine.so+0x20", "assertion", 4)};
+  join_findings(report);
+  EXPECT_EQ(report.findings.size(), 2U);
 }
 
 }  // namespace

@@ -367,6 +367,9 @@ struct SeparatingCase {
   bool operator==(const SeparatingCase&) const = default;
 };
 
+/// Stands for the place of wrong elements that lie in none of those that are known.
+inline constexpr std::string_view kNoPlace = "no place that is known";
+
 struct Diagnosis {
   static constexpr std::array<std::string_view, 6> kStatuses{"explained",  "learnt",  "ambiguous",
                                                              "reproduced", "partial", "unexplained"};
@@ -410,7 +413,9 @@ struct Diagnosis {
            .presence = Presence::omitted);
   QC_FIELD(std::optional<SeparatingCase>, experiment, {}, "experiment");
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
+  std::uint32_t when_elements = 0;   ///< outputs of fewer elements did not count
   std::uint64_t failing = 0;         ///< failing cases that `when` was learnt from
+  std::uint64_t when_shown = 0;      ///< of those, cases that pass with their own data
   std::uint64_t passing = 0;         ///< passing cases that `when` was learnt from
   std::uint64_t passing_inside = 0;  ///< passing cases that have these features all the same
   double precision = 0;              ///< of conditions learnt without the cases that they are held against
@@ -419,6 +424,7 @@ struct Diagnosis {
 
   /// Whether it is of wrong values, which have a place or a cause.
   [[nodiscard]] bool is_of_values() const { return !where.empty() || !defects.empty(); }
+  [[nodiscard]] bool has_place() const { return !where.empty() && where != kNoPlace; }
   /// Wrong on purpose: the runtime loses what it need not, and each defect has an option that switches it off.
   [[nodiscard]] bool is_lossy_by_design() const;
 

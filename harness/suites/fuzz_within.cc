@@ -42,17 +42,25 @@ std::optional<std::size_t> plan_of(std::string_view op_type) {
   return std::nullopt;
 }
 
+// Those of plans of which something is taken.
+std::vector<std::unique_ptr<RowsWithin>> rows_within(const std::vector<sweep::Plan>& plans,
+                                                     const std::vector<SweepContract>& contracts) {
+  std::vector<std::unique_ptr<RowsWithin>> all;
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    if (!contracts[i].takes_anything()) continue;
+    auto rows = std::make_unique<RowsWithin>(plans[i], contracts[i]);
+    if (rows->solver.complete(rows->solver.start())) all.push_back(std::move(rows));
+  }
+  return all;
+}
+
 }  // namespace
 
-DrawsWithin::PlanRows::PlanRows(const sweep::Plan& of, const SweepContract& contract)
+RowsWithin::RowsWithin(const sweep::Plan& of, const SweepContract& contract)
     : swept(of.swept), model(sweep::restricted(of.swept.model(), contract)), solver(model) {}
 
-DrawsWithin::DrawsWithin(std::vector<SweepContract> contracts) : contracts_(std::move(contracts)) {
-  for (std::size_t i = 0; i < contracts_.size(); ++i) {
-    if (!contracts_[i].takes_anything()) continue;
-    auto rows = std::make_unique<PlanRows>(sweep::plans()[i], contracts_[i]);
-    if (rows->solver.complete(rows->solver.start())) rows_.push_back(std::move(rows));
-  }
+DrawsWithin::DrawsWithin(std::vector<SweepContract> contracts)
+    : contracts_(std::move(contracts)), rows_(rows_within(sweep::plans(), contracts_)) {
   for (const Family* family : families()) {
     for (const Operator& known : family->operators) {
       const auto plan = plan_of(known.name);
@@ -69,7 +77,7 @@ const DrawsWithin::Drawn* DrawsWithin::of(const Operator& known) const {
   return found == drawn_.end() ? nullptr : &*found;
 }
 
-Case DrawsWithin::PlanRows::draw(Rng& rng) const {
+Case RowsWithin::draw(Rng& rng) const {
   return swept.realise(*solver.draw(solver.start(), rng), rng.next(), 0);
 }
 
@@ -96,7 +104,7 @@ std::optional<Case> DrawsWithin::draw_row_of(const Operator& known, Rng& rng) co
 }
 
 std::optional<Case> DrawsWithin::draw_size(Rng& rng) const {
-  const PlanRows& rows = *rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))];
+  const RowsWithin& rows = *rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))];
   return rows.swept.sized.sizes == 0 ? std::nullopt : sweep::draw_sized(rows.swept, rows.model, rows.solver, rng);
 }
 
@@ -397,7 +405,38 @@ class CorpusWithin final : public DrawnWithin {
   std::uint64_t number_ = 0;
 };
 
+class UnitsWithin final : public Suite {
+ public:
+  UnitsWithin(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)
+      : name_(std::move(name)), contracts_(std::move(contracts)), seed_(seed) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return kUnitsWithin; }
+
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (rows_.empty()) rows_ = rows_within(sweep::unit_plans(), contracts_);
+    if (rows_.empty() || index_ == kUnitsWithin) return std::nullopt;
+    const std::uint64_t index = index_++;
+    Rng rng(seed_ ^ 0x0117'15DEU, index);
+    Case drawn = rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))]->draw(rng);
+    drawn.id = fmt::format("qdq-within-{}-{}-{}", sweep::digest_of(contracts_), seed_, index);
+    drawn.expectation = Expectation::valid;
+    drawn.provenance = {name_, seed_, index};
+    return drawn;
+  }
+
+ private:
+  std::string name_;
+  std::vector<SweepContract> contracts_;
+  std::uint64_t seed_;
+  std::vector<std::unique_ptr<RowsWithin>> rows_;
+  std::uint64_t index_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<Suite> units_within(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed) {
+  return std::make_unique<UnitsWithin>(std::move(name), std::move(contracts), seed);
+}
 
 std::unique_ptr<Suite> corpus_within(std::string name, std::vector<SweepContract> contracts) {
   return std::make_unique<CorpusWithin>(std::move(name), std::move(contracts), 1);

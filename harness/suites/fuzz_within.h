@@ -18,6 +18,15 @@
 
 namespace qconform {
 
+/// Rows of one plan that lie inside a contract. Stays where it is: the solver refers to the model.
+struct RowsWithin {
+  RowsWithin(const sweep::Plan& of, const sweep::SweepContract& contract);
+  [[nodiscard]] Case draw(Rng& rng) const;
+  const sweep::SweptModel& swept;
+  sweep::Model model;
+  sweep::ConstraintSolver solver;
+};
+
 /// Draws cases that lie inside what one backend takes.
 class DrawsWithin {
  public:
@@ -55,15 +64,6 @@ class DrawsWithin {
   [[nodiscard]] std::string digest() const { return sweep::digest_of(contracts_); }
 
  private:
-  // Rows of one plan. On the heap, because the solver refers to the model.
-  struct PlanRows {
-    PlanRows(const sweep::Plan& of, const sweep::SweepContract& contract);
-    [[nodiscard]] Case draw(Rng& rng) const;
-    const sweep::SweptModel& swept;
-    sweep::Model model;
-    sweep::ConstraintSolver solver;
-  };
-
   [[nodiscard]] std::optional<int> nearness_of(const Case& test_case) const;
   [[nodiscard]] double mean_nearness(const Operator& known, const Swarm& swarm) const;
   [[nodiscard]] std::optional<Swarm> fitted(const Family& family, const Operator& known) const;
@@ -73,7 +73,7 @@ class DrawsWithin {
 
   std::vector<sweep::SweepContract> contracts_;
   std::vector<Drawn> drawn_;
-  std::vector<std::unique_ptr<PlanRows>> rows_;
+  std::vector<std::unique_ptr<RowsWithin>> rows_;
 };
 
 // Cases of campaigns, inside what each of several backends takes.
@@ -117,5 +117,12 @@ inline constexpr std::uint64_t kRandomWithin = 1000;
 /// Random cases. Ends early where hardly any draw is taken.
 [[nodiscard]] std::unique_ptr<Suite> random_within(std::string name, std::vector<sweep::SweepContract> contracts,
                                                    std::uint64_t seed);
+
+/// Most cases of the suite `qdq within`.
+inline constexpr std::uint64_t kUnitsWithin = 1500;
+
+/// Quantized units. `contracts`: what is taken of each of sweep::unit_plans(), in their order.
+[[nodiscard]] std::unique_ptr<Suite> units_within(std::string name, std::vector<sweep::SweepContract> contracts,
+                                                  std::uint64_t seed);
 
 }  // namespace qconform

@@ -85,9 +85,10 @@ std::string whereabouts_lines(const diagnose::Whereabouts& found) {
 
 std::string region_text(const diagnose::Region& region) {
   if (region.conditions.empty()) return "";
-  return fmt::format("{}   (all {} failing cases, {} of {} passing; held back: precision {:.2f}, recall {:.2f})",
-                     region.text(), with_thousands(region.failing), with_thousands(region.passing_inside),
-                     with_thousands(region.passing), region.precision, region.recall);
+  return fmt::format("{}   ({}all {} failing cases, {} of {} passing; held back: precision {:.2f}, recall {:.2f})",
+                     region.text(), large_outputs_text(region.elements), with_thousands(region.failing),
+                     with_thousands(region.passing_inside), with_thousands(region.passing), region.precision,
+                     region.recall);
 }
 
 std::string learning_text(const Explanation& e) {
@@ -227,9 +228,13 @@ void add_explanation(Json& json, const Explanation& e) {
                     {"too_low", e.errors.too_low},
                     {"too_high", e.errors.too_high},
                     {"by_one", e.errors.by_one}};
-  json["region"] = {{"conditions", e.region.conditions}, {"failing", e.region.failing},
-                    {"passing", e.region.passing},       {"passing_inside", e.region.passing_inside},
-                    {"precision", e.region.precision},   {"recall", e.region.recall}};
+  json["region"] = {{"conditions", e.region.conditions},
+                    {"failing", e.region.failing},
+                    {"elements", e.region.elements},
+                    {"passing", e.region.passing},
+                    {"passing_inside", e.region.passing_inside},
+                    {"precision", e.region.precision},
+                    {"recall", e.region.recall}};
   if (e.experiment) {
     const SeparatingCase& experiment = *e.experiment;
     json["experiment"] = {{"case", summary_of(experiment.test_case)},

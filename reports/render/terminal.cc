@@ -39,6 +39,10 @@ void add_once(std::vector<std::string>& list, const std::string& entry) {
 
 }  // namespace
 
+std::string large_outputs_text(std::uint32_t elements) {
+  return elements == 0 ? "" : fmt::format("of outputs of {} elements and more: ", with_thousands(elements));
+}
+
 std::string place_counts_text(std::uint64_t wrong, std::uint64_t right, std::uint64_t elsewhere) {
   if (wrong == 0) return "";
   const std::string there = right == 0
@@ -81,13 +85,17 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     if (!diagnosis.experiment->replay.empty()) facts.push_back({"repeat", shown_command(diagnosis.experiment->replay)});
   }
   if (!diagnosis.when.empty()) {
-    facts.push_back({"when", fmt::format("{}   ({} failing, {} of {} passing cases; held back: precision {:.2f}, "
-                                         "recall {:.2f})",
-                                         fmt::join(diagnosis.when, ", "), with_thousands(diagnosis.failing),
-                                         with_thousands(diagnosis.passing_inside), with_thousands(diagnosis.passing),
-                                         diagnosis.precision, diagnosis.recall)});
+    const std::string shown = diagnosis.when_shown == 0
+                                  ? ""
+                                  : fmt::format(", {} of them with other data", with_thousands(diagnosis.when_shown));
+    facts.push_back(
+        {"when", fmt::format("{}   ({}{} failing{}, {} of {} passing cases; held back: precision {:.2f}, "
+                             "recall {:.2f})",
+                             fmt::join(diagnosis.when, ", "), large_outputs_text(diagnosis.when_elements),
+                             with_thousands(diagnosis.failing), shown, with_thousands(diagnosis.passing_inside),
+                             with_thousands(diagnosis.passing), diagnosis.precision, diagnosis.recall)});
   }
-  if (diagnosis.is_of_values())
+  if (diagnosis.has_place())
     facts.push_back({"where", diagnosis.where + place_counts_text(diagnosis.wrong_there, diagnosis.right_there,
                                                                   diagnosis.right_elsewhere)});
   if (!diagnosis.behaves.empty()) facts.push_back({"there", "behaves as: " + diagnosis.behaves});

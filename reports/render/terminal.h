@@ -49,6 +49,8 @@ class Painter {
 
 /// "F1 wrong QLinearConv on mine, 39 cases: x [1,1,3] * w [1,1,3]; y[0,0,0] got 2, ... admissible {1}".
 [[nodiscard]] std::string finding_row(const Finding& finding, const Painter& paint);
+/// "of outputs of 16 elements and more: ", which alone were counted; empty where all were.
+[[nodiscard]] std::string large_outputs_text(std::uint32_t elements);
 /// What stands behind a place that was found by runs: "   (exactly: all 384 elements there are wrong, none of 1,152
 /// elsewhere)"; empty without wrong elements.
 [[nodiscard]] std::string place_counts_text(std::uint64_t wrong, std::uint64_t right, std::uint64_t elsewhere);

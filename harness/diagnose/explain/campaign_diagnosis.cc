@@ -1,10 +1,13 @@
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <iterator>
 #include <utility>
 
+#include "harness/base/text.h"
 #include "harness/diagnose/explain/doubts.h"
 #include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
@@ -63,7 +66,9 @@ void add_whereabouts(const Whereabouts& found, Diagnosis& diagnosis) {
 
 void add_region(Region region, Diagnosis& diagnosis) {
   diagnosis.when = std::move(region.conditions);
+  diagnosis.when_elements = region.elements;
   diagnosis.failing = region.failing;
+  diagnosis.when_shown = region.shown;
   diagnosis.passing = region.passing;
   diagnosis.passing_inside = region.passing_inside;
   diagnosis.precision = region.precision;
@@ -79,16 +84,10 @@ bool is_of_shape(const FailureGroup& group) {
 void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
   if (!expected.output) return;
   DiagnosedOperator& subject = subjects_[{backend, test_case.subject()}];
-  const std::uint64_t number = subject.passed++;
-  // Features cost a part of what judging costs.
-  constexpr std::uint64_t kTurn = 16;
-  if (number >= RelatedFailures::kLearnt && number % kTurn != 0) return;
-  const std::uint64_t kept = number < RelatedFailures::kLearnt ? number : number / kTurn;
-  const CaseTraits features = features_of(test_case, expected);
-  if (kept < RelatedFailures::kLearnt) {
-    subject.passing.push_back(features);
+  if (subject.passed.wants_next()) {
+    subject.passed.add(test_case, features_of(test_case, expected));
   } else {
-    subject.passing[kept % RelatedFailures::kLearnt] = features;
+    subject.passed.skip();
   }
   if (!subject.causes || !subject.causes->wants_passed()) return;
   const auto observation = Observation::borrowing(test_case, expected, outcome::Produced{*expected.output});
@@ -170,7 +169,7 @@ std::optional<Diagnosis> CampaignDiagnosis::conditions_of(const DiagnosedOperato
                                                           const std::string& signature) {
   const auto found = subject.without_values.find(signature);
   if (found == subject.without_values.end()) return std::nullopt;
-  Region region = learn_region(found->second, subject.passing);
+  Region region = learn_region(found->second, subject.passed.traits());
   if (region.conditions.empty()) return std::nullopt;
   Diagnosis diagnosis;
   diagnosis.status = name_of(Status::unexplained);
@@ -291,10 +290,13 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) con
     if (group.cause && group.status == Status::partial) decide(subject, group);
   }
   unite_groups(subject);
-  drop_doubtful_names(*subject.causes, subject.passing, subject.groups);
+  drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups);
   unite_groups(subject);
+  unite_parts(subject, backend);
   for (FailureGroup& group : subject.groups) {
-    if (!group.cause && group.failing_part.empty()) group.values = subject.causes->values_of(group);
+    if (group.cause) continue;
+    if (!group.united) try_conditions_of(group, subject, backend);
+    if (group.failing_part.empty()) group.values = subject.causes->values_of(group);
   }
 }
 
@@ -382,6 +384,65 @@ void CampaignDiagnosis::unite_groups(DiagnosedOperator& subject) {
   }
 }
 
+namespace {
+
+// The operators that all of some parts have, "DequantizeLinear+Relu+QuantizeLinear".
+std::string common_operators(const std::vector<std::string>& parts) {
+  const auto operators_of = [](std::string_view part) { return split(part.substr(0, part.find(',')), "+"); };
+  std::vector<std::string_view> common = operators_of(parts.front());
+  for (const std::string& part : parts) {
+    std::vector<std::string_view> left = operators_of(part);
+    std::erase_if(common, [&](std::string_view op) {
+      const auto found = std::find(left.begin(), left.end(), op);
+      if (found == left.end()) return true;
+      left.erase(found);
+      return false;
+    });
+  }
+  return fmt::format("{}", fmt::join(common, "+"));
+}
+
+}  // namespace
+
+// One defect of a runtime shows in graphs of several kinds. Their failures are one finding where conditions tell them
+// all from what passes.
+void CampaignDiagnosis::unite_parts(DiagnosedOperator& subject, Backend& backend) const {
+  std::vector<FailureGroup>& groups = subject.groups;
+  const auto is_part = [](const FailureGroup& group) { return !group.cause && !is_of_shape(group); };
+  std::vector<std::string> parts;
+  std::vector<CaseTraits> failing;
+  for (const FailureGroup& group : groups) {
+    if (!is_part(group)) continue;
+    if (!group.failing_part.empty()) parts.push_back(group.failing_part);
+    failing.insert(failing.end(), group.failures.failing.begin(), group.failures.failing.end());
+  }
+  if (parts.size() < 2) return;
+  FailureGroup whole;
+  whole.failures.failing = std::move(failing);
+  try_conditions_of(whole, subject, backend);
+  Region region = region_of(subject, whole);
+  if (region.conditions.empty()) return;
+  const auto first = std::find_if(groups.begin(), groups.end(), is_part);
+  for (auto other = groups.end(); --other != first;) {
+    if (!is_part(*other)) continue;
+    std::move(other->parts.begin(), other->parts.end(), std::back_inserter(first->parts));
+    first->failures.take_over(std::move(other->failures));
+    other = groups.erase(other);
+  }
+  if (std::string common = common_operators(parts); !common.empty()) first->signature = std::move(common);
+  first->failing_part.clear();
+  first->united = std::move(region);
+  first->tried = std::move(whole.tried);
+}
+
+void CampaignDiagnosis::try_conditions_of(FailureGroup& group, const DiagnosedOperator& subject,
+                                          Backend& backend) const {
+  if (group.failures.failing.empty() || is_of_shape(group)) return;
+  GuardedOutput output;
+  if (Worker* worker = backend.worker()) worker->begin_anew();
+  group.tried = try_conditions(group.failures.failing, subject.passed, runner_on(backend, output), policy_);
+}
+
 FailureGroup* CampaignDiagnosis::group_named(DiagnosedOperator& subject, const std::string& signature) {
   const auto found = std::find_if(subject.groups.begin(), subject.groups.end(),
                                   [&](const FailureGroup& group) { return group.signature == signature; });
@@ -421,6 +482,7 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
   DiagnosedOperator& subject = found->second;
   for (const FailureGroup& group : subject.groups) {
     if (group.cause && subject.causes->reproduces(*group.cause, *observation)) return group.signature;
+    if (group.united && group.united->contains(features_of(test_case, expected))) return group.signature;
   }
   std::string failing_part = failing_part_of(*backends_[backend], test_case);
   if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return failing_part;
@@ -441,7 +503,7 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
 void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, const std::string& signature,
                               Learnt learnt) {
   DiagnosedOperator& subject = subjects_[{backend, op_type}];
-  subject.passing = std::move(learnt.passing);
+  subject.passed.replace(std::move(learnt.passing));
   FailureGroup* const group = group_named(subject, signature);
   if (group == nullptr) return;
   group->failures.failing = std::move(learnt.failing);
@@ -496,8 +558,10 @@ void CampaignDiagnosis::locate_failure(Finding& finding, DiagnosedOperator& subj
 Region CampaignDiagnosis::region_of(const DiagnosedOperator& subject, const FailureGroup& group) {
   std::vector<CaseTraits> failing = group.failures.failing;
   failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());
-  Region region = learn_region(failing, subject.passing);
-  region.failing = group.failures.failing.size();
+  if (group.tried) failing.insert(failing.end(), group.tried->failing.begin(), group.tried->failing.end());
+  Region region = learn_region(failing, group.tried ? group.tried->passing : subject.passed.traits());
+  region.shown = group.tried ? group.tried->failing.size() : 0;
+  if (region.elements == 0) region.failing = group.failures.failing.size() + region.shown;
   if (!region.conditions.empty() || !group.explanation) return region;
   const Region& tried = group.explanation->region;
   const bool holds =

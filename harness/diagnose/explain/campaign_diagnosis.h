@@ -13,6 +13,7 @@
 
 #include "harness/core/backend.h"
 #include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/explain/conditions.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/probes.h"
 #include "harness/diagnose/explain/values.h"
@@ -56,8 +57,10 @@ struct FailureGroup {
   std::optional<WrongPlace> values;        ///< without a cause: of all its failures
   std::optional<Whereabouts> whereabouts;  ///< of the smallest case
   RelatedFailures failures;
-  std::vector<std::string> only_when;  ///< conditions without which passing cases contradict the cause
-  std::vector<CaseTraits> smallest;    ///< features of smaller cases that were made of these
+  std::vector<std::string> only_when;    ///< conditions without which passing cases contradict the cause
+  std::vector<CaseTraits> smallest;      ///< features of smaller cases that were made of these
+  std::optional<Region> united;          ///< without a cause: the conditions under which several parts fail together
+  std::optional<TriedConditions> tried;  ///< without a cause: what its conditions are learnt from besides
 };
 
 /// Says where the failures are wrong, which names those without a cause or a failing part.
@@ -230,8 +233,7 @@ class CampaignDiagnosis final : public Diagnoser {
   struct DiagnosedOperator {
     BaseArithmetic base;           ///< from the first failure on
     std::optional<Causes> causes;  ///< present from the first failure on
-    std::vector<CaseTraits> passing;
-    std::uint64_t passed = 0;
+    PassedCases passed;
     std::uint64_t failed = 0;
     int replays = 0;  ///< in processes of their own, of failures that no cause reproduced
     int explanations = 0;
@@ -272,6 +274,9 @@ class CampaignDiagnosis final : public Diagnoser {
   static void explain_part(const DiagnosedOperator& subject, FailureGroup& group, Explanation whole);
   static void decide(const DiagnosedOperator& subject, FailureGroup& group);
   static void unite_groups(DiagnosedOperator& subject);
+  void unite_parts(DiagnosedOperator& subject, Backend& backend) const;
+  /// Tries the conditions of a group without a cause on cases that pass.
+  void try_conditions_of(FailureGroup& group, const DiagnosedOperator& subject, Backend& backend) const;
   [[nodiscard]] static FailureGroup* group_named(DiagnosedOperator& subject, const std::string& signature);
   /// Asks where and from which sizes on a finding without a certain cause fails.
   void locate_failure(Finding& finding, DiagnosedOperator& subject, FailureGroup& group, std::size_t backend) const;

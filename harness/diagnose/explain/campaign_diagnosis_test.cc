@@ -15,9 +15,11 @@
 #include "harness/graphs/case_graph.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/operator.h"
+#include "harness/operators/graph/graph.h"
 #include "harness/suites/drawn.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/tests/planted_kernels.h"
+#include "harness/tests/stand_ins.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {
@@ -253,6 +255,50 @@ void expect_consistent(const Report& report) {
   counted.erase("");
   EXPECT_EQ(counted.size(), report.findings.size());
   for (const Finding& finding : report.findings) EXPECT_EQ(counted[finding.id], finding.cases) << finding.id;
+}
+
+// Graphs of one output.
+class GraphSuite final : public Suite {
+ public:
+  [[nodiscard]] std::string name() const override { return "graphs"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    while (index_ < 1500) {
+      Case drawn = graph_case(3, index_++);
+      if (drawn.output_count() == 1) return drawn;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::uint64_t index_ = 0;
+};
+
+// Changes every element of the graphs that have a Relu.
+class WrongBehindRelu final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    const Expected expected = expect(test_case, {});
+    if (!expected.output) return outcome::Unsupported{"out of contract"};
+    Tensor output = *expected.output;
+    const bool has_relu = std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
+                                      [](const Node& node) { return node.op_type == "Relu"; });
+    for (std::byte& value : output.bytes) value ^= has_relu ? std::byte{0x55} : std::byte{0};
+    return std::make_unique<testing::PreparedOutput>(std::move(output));
+  }
+
+ private:
+  BackendInfo info_{"wrong behind Relu", "1", "test"};
+};
+
+// The operators around the Relu differ, and so do the smallest failing parts.
+TEST(CampaignDiagnosis, ADefectInGraphsOfManyKindsIsOneFinding) {
+  const Report report = run_on(std::make_unique<WrongBehindRelu>(), std::make_unique<GraphSuite>(), true);
+  ASSERT_EQ(report.findings.size(), 1U);
+  const Finding& finding = report.findings[0];
+  EXPECT_GT(finding.cases, 50U);
+  EXPECT_TRUE(contains(finding.diagnosis->when, "Relu")) << finding.diagnosis->when.size();
+  EXPECT_NE(finding.signature.find("Relu"), std::string::npos) << finding.signature;
 }
 
 // Early failures come before what explains them, and get another name or are told with less certainty.

@@ -54,9 +54,11 @@ struct ErrorDistribution {
 /// A conjunction of features and bounds on sizes that every failing case meets, and as few passing ones as possible.
 struct Region {
   std::vector<std::string> conditions;  ///< empty: nothing tells failing cases from passing ones
-  std::uint64_t failing = 0;            ///< cases that it was learnt from, all inside
-  std::uint64_t passing = 0;            ///< passing cases that it was learnt from
-  std::uint64_t passing_inside = 0;     ///< passing cases that meet the conditions all the same
+  std::uint32_t elements = 0;           ///< outputs of fewer elements do not count: they may be right by chance
+  std::uint64_t failing = 0;         ///< cases that it was learnt from; all failing cases, small ones too, are inside
+  std::uint64_t shown = 0;           ///< of those, cases that pass with their own data
+  std::uint64_t passing = 0;         ///< passing cases that it was learnt from
+  std::uint64_t passing_inside = 0;  ///< passing cases that meet the conditions all the same
   // Measured on cases that were held back while conditions were learnt from the others, each case once.
   double precision = 0;  ///< share of failing cases among those that meet the conditions
   double recall = 0;     ///< share of the failing cases that meet them
@@ -68,12 +70,16 @@ struct Region {
 
 /// At most four conditions, none of which could be left out without letting in more passing cases, and none of which
 /// may be chance: that the passing cases which meet all others and lack this one all pass is less likely than 1e-4 if
-/// it has nothing to do with the failure. Without conditions where there are fewer than three failing or passing cases,
-/// and where the precision on cases held back is below kFewestPrecise.
+/// it has nothing to do with the failure. Where the precision is below kFewestPrecise, it is learnt from cases of
+/// larger outputs alone. Without conditions where there are fewer than three failing or passing cases, and where the
+/// precision on cases held back stays below kFewestPrecise.
 [[nodiscard]] Region learn_region(const std::vector<CaseTraits>& failing, const std::vector<CaseTraits>& passing);
 inline constexpr double kFewestPrecise = 0.9;
 
-/// As learn_region, of any precision, with the conditions that may be chance (less likely than 0.1): the cases outside
+/// As learn_region, of any precision.
+[[nodiscard]] Region common_region(const std::vector<CaseTraits>& failing, const std::vector<CaseTraits>& passing);
+
+/// As common_region, with the conditions that may be chance (less likely than 0.1): the cases outside
 /// are to be tried.
 [[nodiscard]] Region suspected_region(const std::vector<CaseTraits>& failing, const std::vector<CaseTraits>& passing);
 

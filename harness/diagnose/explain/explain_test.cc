@@ -418,6 +418,26 @@ TEST(Region, TellsNoConditionThatIsNotPrecise) {
   EXPECT_FALSE(suspected_region(std::vector<CaseTraits>(200, features({3})), passing).conditions.empty());
 }
 
+// Small outputs are right by chance: larger ones tell, and every failing case has the condition.
+TEST(Region, LeavesOutSmallOutputsThatAreRightByChance) {
+  const auto of_elements = [](std::uint32_t elements, CaseTraits traits) {
+    traits.elements = elements;
+    return traits;
+  };
+  std::vector<CaseTraits> failing(40, of_elements(200, features({3})));
+  failing.insert(failing.end(), 20, of_elements(2, features({3, 4})));
+  std::vector<CaseTraits> passing(300, of_elements(2, features({3})));
+  passing.insert(passing.end(), 300, of_elements(200, features({4})));
+  const Region region = learn_region(failing, passing);
+  EXPECT_EQ(region.conditions, (std::vector<std::string>{case_features()[3].text}));
+  EXPECT_EQ(region.elements, 16U);
+  EXPECT_EQ(region.failing, 40U);
+  EXPECT_EQ(region.passing, 300U);
+  EXPECT_EQ(region.passing_inside, 0U);
+  failing.push_back(of_elements(2, features({})));
+  EXPECT_TRUE(learn_region(failing, passing).conditions.empty()) << "a failing case lacks the condition";
+}
+
 TEST(Region, LearnsBoundsOfSizes) {
   std::vector<CaseTraits> failing;
   std::vector<CaseTraits> passing;

@@ -117,7 +117,7 @@ Pattern pattern_of(std::span<const Observation* const> observations) {
   const auto has_wrong_shape = [](const Observation* observation) { return observation->has_wrong_shape(); };
   if (counts.elements == 0 && std::any_of(observations.begin(), observations.end(), has_wrong_shape))
     return {"shape", "outputs of another shape", 0, 0, 0};
-  Pattern narrowest{"everywhere", "no place that is known", counts.wrong, counts.elements, counts.elements};
+  Pattern narrowest{"everywhere", kNoPlace, counts.wrong, counts.elements, counts.elements};
   const auto limit = static_cast<std::uint64_t>(kNearlyAll * static_cast<double>(counts.elements));
   for (std::size_t place = 0; place < output_regions().size(); ++place) {
     const bool holds_all = (counts.common >> place & 1U) != 0;

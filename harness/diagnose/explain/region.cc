@@ -1,6 +1,7 @@
 // Learns under which conditions cases fail: features and bounds on sizes that all failing cases have in common.
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "harness/diagnose/explain/explain.h"
 
@@ -95,10 +96,18 @@ std::vector<CommonCondition> common_conditions(const TraitsList& failing, const 
   return all;
 }
 
+TraitsList of_elements(const TraitsList& cases, std::uint32_t fewest) {
+  TraitsList large;
+  std::copy_if(cases.begin(), cases.end(), std::back_inserter(large),
+               [&](const CaseTraits& traits) { return traits.elements >= fewest; });
+  return large;
+}
+
 class RegionLearner {
  public:
-  RegionLearner(const TraitsList& failing, const TraitsList& passing)
-      : failing_(failing.size()), passing_(passing.size()), all_(common_conditions(failing, passing)) {}
+  // `counted`: those among the failing cases that count.
+  RegionLearner(const TraitsList& failing, std::size_t counted, const TraitsList& passing)
+      : failing_(counted), passing_(passing.size()), all_(common_conditions(failing, passing)) {}
 
   std::vector<std::string> conditions(bool is_told) {
     for (std::size_t i = 0; i < kMostConditions; ++i) narrow();
@@ -185,13 +194,15 @@ std::uint64_t count_inside(const TraitsList& cases, const Region& region) {
   }));
 }
 
-Region region_of(const TraitsList& failing, const TraitsList& passing, bool is_told) {
+Region region_of(const TraitsList& failing, const TraitsList& all_passing, bool is_told, std::uint32_t elements) {
+  const TraitsList passing = of_elements(all_passing, elements);
   Region region;
-  region.failing = failing.size();
+  region.elements = elements;
+  region.failing = of_elements(failing, elements).size();
   region.passing = passing.size();
   region.passing_inside = passing.size();
-  if (failing.size() < kFewestOfEach || passing.size() < kFewestOfEach) return region;
-  region.conditions = RegionLearner(failing, passing).conditions(is_told);
+  if (region.failing < kFewestOfEach || passing.size() < kFewestOfEach) return region;
+  region.conditions = RegionLearner(failing, region.failing, passing).conditions(is_told);
   region.passing_inside = count_inside(passing, region);
   return region;
 }
@@ -214,28 +225,45 @@ void hold_back(Region& region, const TraitsList& failing, const TraitsList& pass
   std::uint64_t right = 0;
   std::uint64_t wrong = 0;
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
-    const Region learnt = region_of(cases_of_fold(failing, fold, false), cases_of_fold(passing, fold, false), true);
-    right += count_inside(cases_of_fold(failing, fold, true), learnt);
-    wrong += count_inside(cases_of_fold(passing, fold, true), learnt);
+    const Region learnt =
+        region_of(cases_of_fold(failing, fold, false), cases_of_fold(passing, fold, false), true, region.elements);
+    right += count_inside(of_elements(cases_of_fold(failing, fold, true), region.elements), learnt);
+    wrong += count_inside(of_elements(cases_of_fold(passing, fold, true), region.elements), learnt);
   }
   if (right > 0) region.precision = static_cast<double>(right) / static_cast<double>(right + wrong);
-  region.recall = static_cast<double>(right) / static_cast<double>(failing.size());
+  region.recall = static_cast<double>(right) / static_cast<double>(region.failing);
 }
 
 }  // namespace
 
 Region learn_region(const TraitsList& failing, const TraitsList& passing) {
-  Region region = region_of(failing, passing, true);
-  if (region.conditions.empty()) return region;
-  hold_back(region, failing, passing);
-  const auto inside = static_cast<double>(failing.size() + region.passing_inside);
-  if (std::min(region.precision, static_cast<double>(failing.size()) / inside) < kFewestPrecise)
-    region.conditions.clear();
+  constexpr std::uint32_t kLargeOutputs[] = {16, 128, 1024};
+  constexpr double kFewestLarge = 0.1;  // of the failing cases
+  const auto learn = [&](std::uint32_t elements) {
+    Region region = region_of(failing, passing, true, elements);
+    if (region.conditions.empty()) return region;
+    hold_back(region, failing, passing);
+    const auto inside = static_cast<double>(region.failing + region.passing_inside);
+    if (std::min(region.precision, static_cast<double>(region.failing) / inside) < kFewestPrecise)
+      region.conditions.clear();
+    return region;
+  };
+  Region region = learn(0);
+  for (const std::uint32_t elements : kLargeOutputs) {
+    if (!region.conditions.empty()) break;
+    Region of_large = learn(elements);
+    if (static_cast<double>(of_large.failing) < kFewestLarge * static_cast<double>(failing.size())) break;
+    if (!of_large.conditions.empty()) region = std::move(of_large);
+  }
   return region;
 }
 
+Region common_region(const TraitsList& failing, const TraitsList& passing) {
+  return region_of(failing, passing, true, 0);
+}
+
 Region suspected_region(const TraitsList& failing, const TraitsList& passing) {
-  return region_of(failing, passing, false);
+  return region_of(failing, passing, false, 0);
 }
 
 }  // namespace qconform::diagnose

@@ -398,7 +398,14 @@ void describe_region(Archive& archive, Diagnosis& diagnosis) {
           "the precision would be below 0.9."};
   describe_group(archive, "region", rule, [&] {
     describe_field(archive, "conditions", diagnosis.when, {});
+    describe_field(archive, "elements", diagnosis.when_elements,
+                   {.doc = "Cases whose outputs have fewer elements were left out, which may be right by chance; all "
+                           "failing cases, these too, have the features. 0: none was.",
+                    .presence = Presence::omitted});
     describe_field(archive, "failing", diagnosis.failing, {.doc = "Cases that it was learnt from."});
+    describe_field(
+        archive, "shown", diagnosis.when_shown,
+        {.doc = "Of those, cases of the suites that pass, and fail with other data.", .presence = Presence::omitted});
     describe_field(archive, "passing", diagnosis.passing, {});
     describe_field(archive, "passing_inside", diagnosis.passing_inside,
                    {.doc = "Passing cases that have these features all the same."});

@@ -359,7 +359,11 @@ std::span<const std::string> case_sizes() {
 
 CaseTraits features_of(const Case& test_case, const Expected& expected) {
   assert(case_features().size() <= kMostFeatures && case_sizes().size() <= kMostSizes);
+  constexpr auto bounded = [](std::int64_t size) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(size, 0, UINT32_MAX));
+  };
   CaseTraits result;
+  result.elements = expected.output ? bounded(expected.output->elements()) : 0;
   std::size_t at = 0;
   std::size_t size = 0;
   for (const Family* family : families()) {
@@ -369,7 +373,7 @@ CaseTraits features_of(const Case& test_case, const Expected& expected) {
       for (std::size_t i = 0; i < hold.size(); ++i) result.features[at + i] = hold[i];
       const std::vector<std::int64_t> sizes = list.measure(test_case, expected);
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        result.sizes[size + i] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(sizes[i], 0, UINT32_MAX));
+        result.sizes[size + i] = bounded(sizes[i]);
       }
     }
     at += list.features.size();

@@ -211,15 +211,16 @@ struct OutputRegion {
 // Features and sizes, which describe a case in a few words: types, remainders of sizes, geometry, zero points, scales,
 // values, corner cases reached. Regions of failing cases are described in this vocabulary.
 
-inline constexpr std::size_t kMostFeatures = 320;
-inline constexpr std::size_t kMostSizes = 48;
+inline constexpr std::size_t kMostFeatures = 512;
+inline constexpr std::size_t kMostSizes = 64;
 
 using FeatureSet = std::bitset<kMostFeatures>;
 
-/// What the vocabulary says of one case: which features it has, and its sizes, which end at 2^32 - 1.
+/// What the vocabulary says of one case: which features it has, and its sizes. Numbers end at 2^32 - 1.
 struct CaseTraits {
   FeatureSet features;
   std::array<std::uint32_t, kMostSizes> sizes{};
+  std::uint32_t elements = 0;  ///< of the output: a case of few shows few failures
 
   bool operator==(const CaseTraits&) const = default;
 };

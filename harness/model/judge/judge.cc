@@ -481,6 +481,19 @@ Verdict judge_outcome(const Expected& expected, const Outcome& outcome) {
   return verdict;
 }
 
+// Messages of glibc's allocator, which looks at its heap when memory is allocated or freed: long after something wrote
+// there, and in whatever function.
+bool tells_of_damaged_heap(const std::string& log) {
+  constexpr std::string_view kMessages[] = {"malloc(): ",         "free(): ",
+                                            "realloc(): ",        "munmap_chunk(): ",
+                                            "corrupted size vs",  "double free or corruption",
+                                            "malloc_consolidate", "corrupted double-linked list",
+                                            "unaligned fastbin",  "unaligned tcache",
+                                            "sysmalloc"};
+  return std::any_of(std::begin(kMessages), std::end(kMessages),
+                     [&](std::string_view message) { return log.find(message) != std::string::npos; });
+}
+
 }  // namespace
 
 Verdict judge(const Expected& expected, const Outcome& outcome) {
@@ -493,6 +506,8 @@ Verdict judge(const Expected& expected, const Outcome& outcome) {
   }
   if (outcome.of_neighbour) verdict.detail += ", in a run of the same node with other values";
   verdict.log = outcome.log;
+  if (verdict.kind == VerdictKind::crashed && tells_of_damaged_heap(outcome.log))
+    verdict.place = "where the allocator finds a damaged heap";
   return verdict;
 }
 

@@ -173,6 +173,12 @@ bool is_depthwise(const View& v) {
   return v.geometry().group > 1 && v.geometry().group_input_channels() == 1;
 }
 
+// Whether some axis has another number than the first.
+bool axes_differ(const View& v, std::int64_t SpatialAxis::*number) {
+  const auto& axes = v.geometry().axes;
+  return std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.*number != axes[0].*number; });
+}
+
 // The shapes for which kernels have ways of their own.
 void add_paths(Questions& all) {
   all.add_both("depthwise", "not depthwise", is_depthwise);
@@ -211,12 +217,27 @@ void add_geometry(Questions& all) {
                [](const View& v) { return any_axis(v, [](const auto& a) { return a.stride > 1; }); });
   all.add_both("a dilation > 1", "dilations 1",
                [](const View& v) { return any_axis(v, [](const auto& a) { return a.dilation > 1; }); });
-  all.add_both("dilations differ", "dilations alike", [](const View& v) {
-    const auto& axes = v.geometry().axes;
-    return std::any_of(axes.begin(), axes.end(), [&](const auto& a) { return a.dilation != axes[0].dilation; });
-  });
+  for (const auto& [name, number] :
+       {std::pair("dilations", &SpatialAxis::dilation), std::pair("strides", &SpatialAxis::stride),
+        std::pair("kernel extents", &SpatialAxis::kernel), std::pair("pads before", &SpatialAxis::pad_begin),
+        std::pair("pads behind", &SpatialAxis::pad_end)}) {
+    all.add_both(std::string(name) + " differ", std::string(name) + " alike",
+                 [number = number](const View& v) { return axes_differ(v, number); });
+  }
   all.add_both("2 spatial dimensions or more", "1 spatial dimension",
                [](const View& v) { return v.geometry().axes.size() > 1; });
+  all.add("3 spatial dimensions", [](const View& v) { return v.geometry().axes.size() == 3; });
+  all.add_both("a stride beyond its window", "no stride beyond its window", [](const View& v) {
+    return any_axis(v, [](const auto& a) { return a.stride > (a.kernel - 1) * a.dilation + 1; });
+  });
+  all.add("padded before an axis whose stride lies beyond its window", [](const View& v) {
+    return any_axis(v, [](const auto& a) { return a.pad_begin > 0 && a.stride > (a.kernel - 1) * a.dilation + 1; });
+  });
+  all.add("pads of a dilated axis differ by side", [](const View& v) {
+    return any_axis(v, [](const auto& a) { return a.dilation > 1 && a.pad_begin != a.pad_end; });
+  });
+  all.add("pads of the width differ by side",
+          [](const View& v) { return v.geometry().axes.back().pad_begin != v.geometry().axes.back().pad_end; });
   for (const std::string_view name : {"SAME", "SAME_UPPER", "SAME_LOWER", "VALID"}) {
     all.add("auto_pad " + std::string(name), [=](const View& v) {
       const auto* text = v.test_case.node().get<std::string>("auto_pad");
@@ -246,6 +267,11 @@ void add_parameters(Questions& all) {
                [](const View& v) { return differ(v.operands.w_zero_point); });
   all.add_both("both zero points != 0", "a zero point 0",
                [](const View& v) { return v.operands.x_zero_point != 0 && any_nonzero(v.operands.w_zero_point); });
+  all.add("x_zero_point > 127", [](const View& v) { return v.operands.x_zero_point > 127; });
+  all.add("a w_zero_point > 127", [](const View& v) {
+    const auto& zero_points = v.operands.w_zero_point;
+    return std::any_of(zero_points.begin(), zero_points.end(), [](auto zero_point) { return zero_point > 127; });
+  });
   all.add_both("|w| > 64", "|w| <= 64", [](const View& v) { return has_weight_beyond(v, 64); });
   all.add_both("|w| > 127", "|w| <= 127", [](const View& v) { return has_weight_beyond(v, 127); });
   all.add_both(is_qlinear, "w_scale differs by channel", "w_scale the same for all channels",
@@ -284,6 +310,11 @@ void add_sizes(Questions& all) {
   all.add_size("pad behind", [](const View& v) { return most_along_axes(v, &SpatialAxis::pad_end); });
   all.add_size("width", [](const View& v) { return v.geometry().axes.back().input; });
   all.add_size("height", [](const View& v) { return v.geometry().axes.size() > 1 ? v.geometry().axes[0].input : 0; });
+  all.add_size("kernel width", [](const View& v) { return v.geometry().axes.back().kernel; });
+  all.add_size("stride along the width", [](const View& v) { return v.geometry().axes.back().stride; });
+  all.add_size("dilation along the width", [](const View& v) { return v.geometry().axes.back().dilation; });
+  all.add_size("pad before the width", [](const View& v) { return v.geometry().axes.back().pad_begin; });
+  all.add_size("pad behind the width", [](const View& v) { return v.geometry().axes.back().pad_end; });
   all.add_size("spatial dimensions", [](const View& v) { return std::ssize(v.geometry().axes); });
   all.add_size("weights", [](const View& v) { return v.geometry().output_channels * v.geometry().depth(); });
   all.add_size("output pixels", [](const View& v) { return v.geometry().output_positions(); });

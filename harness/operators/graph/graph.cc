@@ -373,7 +373,9 @@ const Family& graph_family() {
       .draws = {.draw_for = draw_for},
       .relations = {.list = relations::graph_relations},
       .shrinking = {.reductions = shrink::graph_reductions, .extents = shrink::graph_extents},
-      .diagnosis = {.run = diagnose::run_graph, .defects = diagnose::graph_defects},
+      .diagnosis = {.run = diagnose::run_graph,
+                    .defects = diagnose::graph_defects,
+                    .case_features = diagnose::graph_case_features},
       .arithmetic = {.arithmetics = graph_arithmetics}};
   return family;
 }

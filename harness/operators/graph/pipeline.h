@@ -12,6 +12,7 @@
 
 #include "harness/graphs/case_graph.h"
 #include "harness/model/defects/defect.h"
+#include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/operator.h"
 #include "reference/graph/sets.h"
 
@@ -88,6 +89,7 @@ inline constexpr Stage<GraphChange (*)(const GraphStep& step)> quantize{{"quanti
 
 [[nodiscard]] std::optional<Tensor> run_graph(const Case& test_case, const Lowered& lowered, const Stages& stages);
 [[nodiscard]] std::span<const DefectList> graph_defects();
+[[nodiscard]] const FeatureList& graph_case_features();
 
 // The lists that these are made of: graph_defects() joins them.
 [[nodiscard]] std::span<const Defect> rewriting_defects();

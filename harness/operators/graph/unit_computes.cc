@@ -101,7 +101,7 @@ WindowSizes window_sizes(const Unit& u) {
   const bool is_transposed = u.compute == kConvTranspose;
   switch (u.window) {
     case kPaddedWindow: return {{2, 3}, {2, 3}, {{"pads", Shape{1, 0, 0, 1}}}};
-    case kStrided: return {is_transposed ? Shape{2, 2} : Shape{4, 5}, {2, 2}, {{"strides", Shape{2, 2}}}};
+    case kStrided: return {is_transposed ? Shape{2, 2} : Shape{4, 5}, {2, 2}, {{"strides", Shape{2, 1}}}};
     default: return {{2, 3}, {1, 1}, {}};
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "harness/core/limits.h"
 #include "harness/model/layers.h"
@@ -221,6 +222,16 @@ struct LinearView {
     const auto* quantize = quantize_linear_of(lowered);
     return quantize != nullptr ? quantize->y_scale : dequantize_linear_of(lowered)->x_scale;
   }
+  /// The type of the division; none in DequantizeLinear.
+  [[nodiscard]] ElementType divides_in() const {
+    const auto* quantize = quantize_linear_of(*expected.classification.lowered);
+    return quantize != nullptr ? reference::division_type(*quantize) : ElementType::undefined;
+  }
+  [[nodiscard]] ElementType scale_type() const {
+    const Lowered& lowered = *expected.classification.lowered;
+    const auto* quantize = quantize_linear_of(lowered);
+    return quantize != nullptr ? quantize->scale_type : dequantize_linear_of(lowered)->scale_type;
+  }
 };
 
 using LinearQuestions = FeatureQuestions<LinearView>;
@@ -229,6 +240,22 @@ bool has_zero_point(const LinearView& v) {
   const Lowered& lowered = *v.expected.classification.lowered;
   if (const auto* quantize = quantize_linear_of(lowered)) return any_nonzero(quantize->y_zero_point);
   return any_nonzero(dequantize_linear_of(lowered)->x_zero_point);
+}
+
+bool zero_points_differ(const LinearView& v) {
+  const Lowered& lowered = *v.expected.classification.lowered;
+  if (const auto* quantize = quantize_linear_of(lowered)) return differ(quantize->y_zero_point);
+  return differ(dequantize_linear_of(lowered)->x_zero_point);
+}
+
+// Of x that is infinite itself, or for the type of the division.
+bool has_infinite_quotient(const LinearView& v) {
+  if (quantize_linear_of(*v.expected.classification.lowered) == nullptr) return false;
+  for (std::int64_t i = 0; i < v.x().elements(); ++i) {
+    const double quotient = number_at(v.x(), i) / v.scales()[static_cast<std::size_t>(v.layout.parameter_of(i))];
+    if (std::isinf(reference::rounded_to(reference::float_format(v.divides_in()), quotient))) return true;
+  }
+  return false;
 }
 
 bool has_negative_axis(const LinearView& v) {
@@ -267,6 +294,12 @@ const FeatureList& linear_case_features() {
     questions.add_both("a scale < 0", "no scale < 0", [](const LinearView& v) {
       return std::any_of(v.scales().begin(), v.scales().end(), [](double scale) { return scale < 0; });
     });
+    questions.add_both("a scale no power of 2", "scales powers of 2", [](const LinearView& v) {
+      return std::any_of(v.scales().begin(), v.scales().end(), [](double scale) {
+        int exponent = 0;
+        return std::fabs(std::frexp(scale, &exponent)) != 0.5;
+      });
+    });
     questions.add("saturate 0",
                   [](const LinearView& v) { return v.test_case.node().get_or<std::int64_t>("saturate", 1) == 0; });
     questions.add_both("precision given", "no precision", [](const LinearView& v) {
@@ -281,6 +314,25 @@ const FeatureList& linear_case_features() {
     questions.add_both([](const LinearView& v) { return v.layout.is_blocked(); }, "last block short",
                        "last block whole", [](const LinearView& v) { return v.layout.channels % v.layout.block != 0; });
     questions.add_both("axis negative", "axis not negative", has_negative_axis);
+    questions.add("axis below -1",
+                  [](const LinearView& v) { return v.test_case.node().get_or<std::int64_t>("axis", 0) < -1; });
+    questions.add_both([](const LinearView& v) { return v.layout.parameters() > 1; }, "axis stated", "axis not stated",
+                       [](const LinearView& v) { return v.test_case.node().attribute("axis") != nullptr; });
+    questions.add_both([](const LinearView& v) { return v.layout.parameters() > 1; }, "axis not the last one",
+                       "axis the last one", [](const LinearView& v) { return v.layout.inner > 1; });
+    questions.add_both("scales along an axis without blocks", "one scale, or blocks",
+                       [](const LinearView& v) { return v.layout.parameters() > 1 && !v.layout.is_blocked(); });
+    for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+      const std::string name(qconform::name_of(type));
+      questions.add("scale " + name, [=](const LinearView& v) { return v.scale_type() == type; });
+      questions.add("division in " + name, [=](const LinearView& v) { return v.divides_in() == type; });
+    }
+    questions.add("scale of 16 bits", [](const LinearView& v) { return bits_of(v.scale_type()) == 16; });
+    questions.add_both("output_dtype given", "no output_dtype", [](const LinearView& v) {
+      return v.test_case.node().get_or<std::int64_t>("output_dtype", 0) != 0;
+    });
+    questions.add_both("zero points differ", "zero points alike", zero_points_differ);
+    questions.add("an infinite quotient", has_infinite_quotient);
     questions.add_both("2 dimensions or more", "at most 1 dimension",
                        [](const LinearView& v) { return v.x().shape.size() > 1; });
     questions.add_both("a zero point != 0", "zero points 0", has_zero_point);

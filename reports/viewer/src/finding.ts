@@ -29,8 +29,9 @@ function defects(diagnosis: Diagnosis): Child {
 }
 
 function region(diagnosis: Diagnosis): Child {
-  const { conditions, failing, passing, passing_inside, precision, recall } = diagnosis.region;
-  const learnt = `all of ${count(failing)} failing cases, ${count(passing_inside)} of ${count(passing)} passing`;
+  const { conditions, elements, failing, shown, passing, passing_inside, precision, recall } = diagnosis.region;
+  const large = elements ? `of outputs of ${count(elements)} elements and more: ` : "";
+  const learnt = `${large}all of ${count(failing)} failing cases${shown ? ` (${count(shown)} of them with other data)` : ""}, ${count(passing_inside)} of ${count(passing)} passing`;
   const measured = `${learnt}; held back: precision ${precision.toFixed(2)}, recall ${recall.toFixed(2)}`;
   if (conditions.length === 0) return failing === 0 ? null : h("span.note", {}, `no feature tells failing cases from passing ones (${learnt})`);
   return [conditions.join(", "), h("span.note", {}, ` (${measured})`)];
@@ -38,7 +39,7 @@ function region(diagnosis: Diagnosis): Child {
 
 function place(diagnosis: Diagnosis): Child {
   const { wrong, right, right_elsewhere } = diagnosis.place;
-  if (wrong === 0) return diagnosis.where;
+  if (wrong === 0) return diagnosis.where === "no place that is known" ? null : diagnosis.where;
   const there = right === 0 ? `exactly: all ${count(wrong)} elements there are wrong` : `${count(wrong)} wrong and ${count(right)} right ones there`;
   return [diagnosis.where, h("span.note", {}, ` (${there}, none of ${count(right_elsewhere)} elsewhere)`)];
 }
