@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{1} << 14;
 constexpr std::size_t kMostTried = 300;
-constexpr std::uint64_t kValuesOfTrial = 12;  // with which each case is run
+constexpr std::uint64_t kValuesOfTrial = 32;  // with which each case is run
 constexpr double kSecondsOfTrial = 3;
 constexpr int kRoundsOfTrial = 2;
 
@@ -57,7 +57,7 @@ std::optional<Case> with_other_data(const Case& test_case, Rng& rng) {
     if (is_integer(x.type) || (is_numeric(x.type) && bits_of(x.type) <= 8)) {
       redraw_bits(x, rng);
       is_other = true;
-    } else if (x.type == ElementType::float32 || x.type == ElementType::float16) {
+    } else if (x.type == ElementType::float32 || is_16bit_float(x.type)) {
       const Tensor* scale =
           other.node().op_type == "QuantizeLinear" && other.nodes.size() == 1 ? other.input(1) : nullptr;
       if (scale == nullptr || scale->elements() == 0) continue;

@@ -26,6 +26,7 @@ struct OtherFormula {
 std::vector<OtherFormula> formulas_of(const ExpressionSlot& slot) {
   std::vector<OtherFormula> all;
   const auto add = [&](const std::string& text) { all.push_back({text, fmt::format("{} = {}", slot.name, text)}); };
+  if (slot.allowed == Operators::indices) add("0");
   const auto add_cut_off = [&](std::string_view value) {
     for (int bits = 12; bits < 32; ++bits) {
       const std::int64_t half = std::int64_t{1} << (bits - 1);
@@ -40,17 +41,17 @@ std::vector<OtherFormula> formulas_of(const ExpressionSlot& slot) {
     for (const char* form : {"{} - 1", "{} + 1", "{} / 2"}) add(fmt::format(fmt::runtime(form), name));
     for (std::int64_t count = 256; count > 1; count /= 2) add(fmt::format("{} % {}", name, count));
   }
-  if (slot.allowed == Operators::indices) add("0");
   if (slot.allowed == Operators::values) add_cut_off(slot.reference);
   return all;
 }
 
-// Whether the model has all wrong elements of the failures; where they are right it may be wrong.
-bool has_every_wrong_element(const DefectModel& model, const std::vector<const Observation*>& failures) {
+// Whether the model has all wrong elements of the failures. Where they are right it may be wrong, but for `is_whole`.
+bool has_every_wrong_element(const DefectModel& model, const std::vector<const Observation*>& failures, bool is_whole) {
   return std::none_of(failures.begin(), failures.end(),
                       [&](const Observation* failure) { return is_refuted(*failure, model); }) &&
          std::all_of(failures.begin(), failures.end(), [&](const Observation* failure) {
-           return match(*failure, failure->modelled().run(model)).explained == failure->wrong_elements();
+           const Match found = match(*failure, failure->modelled().run(model));
+           return found.explained == failure->wrong_elements() && (!is_whole || found.broken == 0);
          });
 }
 
@@ -63,13 +64,15 @@ std::string find_behaviour(const std::vector<const Observation*>& failures, cons
   const Operator& op = failures.front()->modelled().op();
   const CandidateTest test(op, policy);
   for (const ExpressionSlot* slot : slots_of(op.name)) {
+    // How many elements are written says something of each of them.
+    const bool is_whole = slot->name == "count";
     for (const OtherFormula& formula : formulas_of(*slot)) {
       const auto expression = Expression::parse(*slot, formula.expression);
       if (!expression) continue;
       for (const Arithmetic& arithmetic : test.known_arithmetics()) {
         Stages stages = arithmetic.models.common.original();
         slot->set(stages, *expression);
-        if (has_every_wrong_element(DefectModel(std::move(stages)), failures)) return formula.told;
+        if (has_every_wrong_element(DefectModel(std::move(stages)), failures, is_whole)) return formula.told;
       }
     }
   }

@@ -258,6 +258,38 @@ bool has_infinite_quotient(const LinearView& v) {
   return false;
 }
 
+// A finite one.
+bool has_x_beyond_division(const LinearView& v) {
+  if (v.divides_in() == ElementType::undefined) return false;
+  const reference::FloatFormat& format = reference::float_format(v.divides_in());
+  for (std::int64_t i = 0; i < v.x().elements(); ++i) {
+    const double x = number_at(v.x(), i);
+    if (std::isfinite(x) && std::isinf(reference::rounded_to(format, x))) return true;
+  }
+  return false;
+}
+
+bool has_scale_beyond_float16(const LinearView& v) {
+  return std::any_of(v.scales().begin(), v.scales().end(),
+                     [](double scale) { return reference::rounded_to(reference::kFloat16, scale) != scale; });
+}
+
+bool has_zero_point_zero(const LinearView& v) {
+  const Lowered& lowered = *v.expected.classification.lowered;
+  const auto has_zero = [](const auto& zero_points) {
+    return std::any_of(zero_points.begin(), zero_points.end(), [](auto zero_point) { return zero_point == 0; });
+  };
+  if (const auto* quantize = quantize_linear_of(lowered)) return has_zero(quantize->y_zero_point);
+  return has_zero(dequantize_linear_of(lowered)->x_zero_point);
+}
+
+// Neighbours in memory that have one scale: what a vector loop can take together.
+std::int64_t run_of_one_scale(const LinearView& v) {
+  const reference::QuantizationLayout& layout = v.layout;
+  if (layout.parameters() <= 1) return v.x().elements();
+  return layout.is_blocked() && layout.inner == 1 ? layout.block : layout.inner;
+}
+
 bool has_negative_axis(const LinearView& v) {
   return v.test_case.node().get_or<std::int64_t>("axis", 0) < 0;
 }
@@ -333,6 +365,16 @@ const FeatureList& linear_case_features() {
     });
     questions.add_both("zero points differ", "zero points alike", zero_points_differ);
     questions.add("an infinite quotient", has_infinite_quotient);
+    questions.add("an x beyond the type of the division", has_x_beyond_division);
+    questions.add("a scale that float16 does not hold", has_scale_beyond_float16);
+    questions.add_both("a zero point 0", "no zero point 0", has_zero_point_zero);
+    questions.add("precision other than the scale's type", [](const LinearView& v) {
+      const auto precision = v.test_case.node().get_or<std::int64_t>("precision", 0);
+      return precision != 0 && precision != static_cast<std::int64_t>(v.scale_type());
+    });
+    questions.add_both("last dimension odd", "last dimension even",
+                       [](const LinearView& v) { return !v.x().shape.empty() && v.x().shape.back() % 2 != 0; });
+    questions.add_remainders("elements in a row of one scale", run_of_one_scale);
     questions.add_both("2 dimensions or more", "at most 1 dimension",
                        [](const LinearView& v) { return v.x().shape.size() > 1; });
     questions.add_both("a zero point != 0", "zero points 0", has_zero_point);
@@ -342,6 +384,8 @@ const FeatureList& linear_case_features() {
     questions.add_size("block_size", [](const LinearView& v) { return v.layout.block; });
     questions.add_size("size along the axis",
                        [](const LinearView& v) { return v.layout.parameters() > 1 ? v.layout.channels : 0; });
+    questions.add_size("elements before the axis",
+                       [](const LinearView& v) { return v.layout.parameters() > 1 ? v.layout.outer : 0; });
     questions.add_size("elements behind the axis",
                        [](const LinearView& v) { return v.layout.parameters() > 1 ? v.layout.inner : 0; });
     questions.add_size("opset version",
