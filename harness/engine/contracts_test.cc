@@ -120,7 +120,7 @@ class NarrowUnits final : public Backend {
 
  private:
   BackendInfo info_{"narrow units", "1", "test"};
-  std::unique_ptr<Backend> inner_ = *backend::select("scalar", RoundingProfile::correctly_rounded);
+  std::unique_ptr<Backend> inner_ = *backend::select("interpreter", RoundingProfile::correctly_rounded);
 };
 
 TEST(Contracts, GiveARuntimeOfFewUnitsItsOwnCases) {
@@ -144,8 +144,8 @@ TEST(Contracts, GiveARuntimeOfFewUnitsItsOwnCases) {
 TEST(Contracts, GiveNoUnitsToWhatTakesNoneOrMost) {
   testing::RefusingBackend refusing;
   EXPECT_EQ(drawn_units_within(learn_unit_contracts(refusing, 1), "refusing", 1), nullptr);
-  const auto scalar = backend::select("scalar", RoundingProfile::correctly_rounded);
-  EXPECT_EQ(drawn_units_within(learn_unit_contracts(**scalar, 1), "scalar", 1), nullptr);
+  const auto interpreter = backend::select("interpreter", RoundingProfile::correctly_rounded);
+  EXPECT_EQ(drawn_units_within(learn_unit_contracts(**interpreter, 1), "interpreter", 1), nullptr);
 }
 
 TEST(Contracts, ThoroughCasesHaveEveryFourClassesOfSizes) {

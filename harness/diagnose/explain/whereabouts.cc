@@ -26,7 +26,7 @@ struct OtherFormula {
 std::vector<OtherFormula> formulas_of(const ExpressionSlot& slot) {
   std::vector<OtherFormula> all;
   const auto add = [&](const std::string& text) { all.push_back({text, fmt::format("{} = {}", slot.name, text)}); };
-  if (slot.allowed == Operators::indices) add("0");
+  if (slot.allowed == Operators::indices || slot.allowed == Operators::values) add("0");
   const auto add_cut_off = [&](std::string_view value) {
     for (int bits = 12; bits < 32; ++bits) {
       const std::int64_t half = std::int64_t{1} << (bits - 1);

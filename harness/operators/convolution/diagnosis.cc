@@ -293,6 +293,22 @@ std::int64_t most_along_axes(const View& v, std::int64_t SpatialAxis::*size) {
   return most;
 }
 
+// Numbers of the axis that is `From` axes before the last one; 0 where there is none.
+template <std::size_t From, std::int64_t SpatialAxis::*Number>
+std::int64_t of_axis(const View& v) {
+  const auto& axes = v.geometry().axes;
+  return axes.size() > From ? axes[axes.size() - 1 - From].*Number : 0;
+}
+
+template <std::size_t From>
+void add_axis(Questions& all, const std::string& name) {
+  all.add_size("kernel " + name, of_axis<From, &SpatialAxis::kernel>);
+  all.add_size("stride along the " + name, of_axis<From, &SpatialAxis::stride>);
+  all.add_size("dilation along the " + name, of_axis<From, &SpatialAxis::dilation>);
+  all.add_size("pad before the " + name, of_axis<From, &SpatialAxis::pad_begin>);
+  all.add_size("pad behind the " + name, of_axis<From, &SpatialAxis::pad_end>);
+}
+
 void add_sizes(Questions& all) {
   all.add_remainders("products", [](const View& v) { return v.geometry().depth(); });
   all.add_remainders("C", [](const View& v) { return v.geometry().input_channels; });
@@ -310,11 +326,9 @@ void add_sizes(Questions& all) {
   all.add_size("pad behind", [](const View& v) { return most_along_axes(v, &SpatialAxis::pad_end); });
   all.add_size("width", [](const View& v) { return v.geometry().axes.back().input; });
   all.add_size("height", [](const View& v) { return v.geometry().axes.size() > 1 ? v.geometry().axes[0].input : 0; });
-  all.add_size("kernel width", [](const View& v) { return v.geometry().axes.back().kernel; });
-  all.add_size("stride along the width", [](const View& v) { return v.geometry().axes.back().stride; });
-  all.add_size("dilation along the width", [](const View& v) { return v.geometry().axes.back().dilation; });
-  all.add_size("pad before the width", [](const View& v) { return v.geometry().axes.back().pad_begin; });
-  all.add_size("pad behind the width", [](const View& v) { return v.geometry().axes.back().pad_end; });
+  add_axis<0>(all, "width");
+  add_axis<1>(all, "height");
+  add_axis<2>(all, "depth");
   all.add_size("spatial dimensions", [](const View& v) { return std::ssize(v.geometry().axes); });
   all.add_size("weights", [](const View& v) { return v.geometry().output_channels * v.geometry().depth(); });
   all.add_size("output pixels", [](const View& v) { return v.geometry().output_positions(); });

@@ -367,7 +367,7 @@ const FeatureList& linear_case_features() {
     questions.add("an infinite quotient", has_infinite_quotient);
     questions.add("an x beyond the type of the division", has_x_beyond_division);
     questions.add("a scale that float16 does not hold", has_scale_beyond_float16);
-    questions.add_both("a zero point 0", "no zero point 0", has_zero_point_zero);
+    questions.add("a zero point 0", has_zero_point_zero);
     questions.add("precision other than the scale's type", [](const LinearView& v) {
       const auto precision = v.test_case.node().get_or<std::int64_t>("precision", 0);
       return precision != 0 && precision != static_cast<std::int64_t>(v.scale_type());
