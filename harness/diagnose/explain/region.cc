@@ -88,6 +88,10 @@ std::vector<CommonCondition> common_conditions(const TraitsList& failing, const 
     const std::uint32_t least = lowest->sizes[i];
     const std::uint32_t most = highest->sizes[i];
     if (least == 0) continue;
+    if (least == most) {
+      add_condition(all, case_sizes()[i] + " = " + std::to_string(least), passing,
+                    [&](const CaseTraits& traits) { return traits.sizes[i] == least; });
+    }
     add_condition(all, case_sizes()[i] + " >= " + std::to_string(least), passing,
                   [&](const CaseTraits& traits) { return traits.sizes[i] >= least; });
     add_condition(all, case_sizes()[i] + " <= " + std::to_string(most), passing,

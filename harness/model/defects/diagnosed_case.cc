@@ -390,18 +390,18 @@ std::optional<Condition> Condition::parse(std::string_view text) {
   Condition result;
   for (std::size_t i = 0; i < case_features().size(); ++i) result.features_[i] = case_features()[i].text == text;
   if (result.features_.any()) return result;
-  for (const bool is_least : {true, false}) {
-    const std::string_view sign = is_least ? " >= " : " <= ";
+  for (const std::string_view sign : {" >= ", " <= ", " = "}) {
     const std::size_t at = text.find(sign);
     if (at == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, at);
     const std::string_view digits = text.substr(at + sign.size());
     for (std::size_t i = 0; i < case_sizes().size(); ++i) result.sizes_[i] = case_sizes()[i] == name;
-    result.least_ = is_least ? 0 : 1;
-    result.most_ = UINT32_MAX;
-    std::uint32_t& bound = is_least ? result.least_ : result.most_;
+    std::uint32_t bound = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bound);
-    if (error == std::errc() && end == digits.data() + digits.size() && result.sizes_.any()) return result;
+    if (error != std::errc() || end != digits.data() + digits.size() || result.sizes_.none()) continue;
+    result.least_ = sign == " <= " ? 1 : bound;
+    result.most_ = sign == " >= " ? UINT32_MAX : bound;
+    return result;
   }
   return std::nullopt;
 }

@@ -317,7 +317,7 @@ template <typename T>
 /// The features that hold for a case in contract, and its sizes. Corner cases count where assess() has been asked.
 [[nodiscard]] CaseTraits features_of(const Case& test_case, const Expected& expected);
 
-/// A condition on cases as it is told: a feature, or a bound on a size, such as "C >= 257" or "rank <= 4".
+/// A condition on cases as it is told: a feature, or a bound on a size, such as "C >= 257", "rank <= 4" or "rank = 3".
 class Condition {
  public:
   /// Nothing of a text that is no condition.
