@@ -62,7 +62,7 @@ Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractPr
 }
 
 Contracts learn_unit_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress) {
-  // A unit takes longer to make than a node.
+  // The models of units have twice as many parameters as those of nodes.
   constexpr sweep::LearningLimits kOfUnits{.probes = 6000, .confirmations = 120};
   return learn_contracts_of(sweep::unit_plans(), backend, seed, progress, kOfUnits);
 }
