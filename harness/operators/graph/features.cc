@@ -161,6 +161,20 @@ bool axes_differ(const GraphView& v, std::int64_t reference::SpatialAxis::*numbe
   return std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.*number != axes[0].*number; });
 }
 
+// Whether an operand is repeated along an axis behind one along which it is not: it is not repeated as a whole.
+bool is_repeated_inside(const Shape& operand, const Shape& other) {
+  const std::size_t rank = std::max(operand.size(), other.size());
+  const auto extent = [&](const Shape& shape, std::size_t axis) {
+    return axis + shape.size() < rank ? 1 : shape[axis + shape.size() - rank];
+  };
+  bool is_behind = false;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (is_behind && extent(operand, axis) == 1 && extent(other, axis) > 1) return true;
+    is_behind = is_behind || extent(operand, axis) > 1;
+  }
+  return false;
+}
+
 void add_shapes(GraphQuestions& all) {
   using reference::SpatialAxis;
   all.add_both("padded", "not padded", [](const GraphView& v) {
@@ -184,6 +198,9 @@ void add_shapes(GraphQuestions& all) {
   };
   all.add_both(is_pair, "operands of different shapes", "operands of one shape",
                [](const GraphView& v) { return v.shape(0) != v.shape(1); });
+  all.add("an operand repeated along an inner axis", [=](const GraphView& v) {
+    return is_pair(v) && (is_repeated_inside(v.shape(0), v.shape(1)) || is_repeated_inside(v.shape(1), v.shape(0)));
+  });
   all.add_both("several outputs", "one output", [](const GraphView& v) { return v.program.outputs.size() > 1; });
 }
 

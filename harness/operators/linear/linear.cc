@@ -379,6 +379,8 @@ const FeatureList& linear_case_features() {
                        [](const LinearView& v) { return v.x().shape.size() > 1; });
     questions.add_both("a zero point != 0", "zero points 0", has_zero_point);
     questions.add_remainders("elements", [](const LinearView& v) { return v.x().elements(); });
+    questions.add_size("bits of a quantized value",
+                       [](const LinearView& v) { return std::int64_t{bits_of(v.narrow())}; });
     questions.add_size("rank", [](const LinearView& v) { return std::ssize(v.x().shape); });
     questions.add_size("scales", [](const LinearView& v) { return v.layout.parameters(); });
     questions.add_size("block_size", [](const LinearView& v) { return v.layout.block; });
