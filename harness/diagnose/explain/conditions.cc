@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{1} << 14;
 constexpr std::size_t kMostTried = 300;
 constexpr std::uint64_t kValuesOfTrial = 32;  // with which each case is run
-constexpr double kSecondsOfTrial = 3;
+constexpr double kSecondsOfTrial = 1;
 constexpr int kRoundsOfTrial = 2;
 
 // Integers, and floats of which any bits are a number.
