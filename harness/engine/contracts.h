@@ -29,7 +29,8 @@ using ContractProgress = std::function<void(const std::string& model, std::uint6
 /// A case that is neither unsupported nor rejected counts as taken, whatever else becomes of it.
 [[nodiscard]] Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress = {});
 
-/// The same of quantized units: by model of sweep::unit_plans(), in their order.
+/// Learns which quantized units a backend takes, as learn_contracts() does of nodes: by model of sweep::unit_plans(),
+/// in their order.
 [[nodiscard]] Contracts learn_unit_contracts(Backend& backend, std::uint64_t seed,
                                              const ContractProgress& progress = {});
 

@@ -289,21 +289,18 @@ Case FuzzWithin::at(std::uint64_t seed, std::uint64_t index) const {
 
 namespace {
 
-class DrawnWithin : public Suite {
+// A suite that is made for what a backend takes.
+class ContractSuite : public Suite {
  public:
-  DrawnWithin(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)
+  ContractSuite(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)
       : name_(std::move(name)), contracts_(std::move(contracts)), seed_(seed) {}
   [[nodiscard]] std::string name() const override { return name_; }
 
  protected:
-  // Made at the first case: it draws some hundreds.
-  const DrawsWithin& inside() {
-    if (!inside_) inside_.emplace(contracts_);
-    return *inside_;
-  }
+  [[nodiscard]] const std::vector<SweepContract>& contracts() const { return contracts_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  Case named(Case drawn, std::string_view kind, std::uint64_t index) {
-    drawn.id = fmt::format("{}-within-{}-{}-{}", kind, inside().digest(), seed_, index);
+  Case named(Case drawn, std::string_view kind, std::uint64_t index) const {
+    drawn.id = fmt::format("{}-within-{}-{}-{}", kind, sweep::digest_of(contracts_), seed_, index);
     drawn.expectation = Expectation::valid;
     drawn.provenance = {name_, seed_, index};
     return drawn;
@@ -313,6 +310,20 @@ class DrawnWithin : public Suite {
   std::string name_;
   std::vector<SweepContract> contracts_;
   std::uint64_t seed_;
+};
+
+class DrawnWithin : public ContractSuite {
+ public:
+  using ContractSuite::ContractSuite;
+
+ protected:
+  // Made at the first case: it draws some hundreds.
+  const DrawsWithin& inside() {
+    if (!inside_) inside_.emplace(contracts());
+    return *inside_;
+  }
+
+ private:
   std::optional<DrawsWithin> inside_;
 };
 
@@ -405,29 +416,20 @@ class CorpusWithin final : public DrawnWithin {
   std::uint64_t number_ = 0;
 };
 
-class UnitsWithin final : public Suite {
+class UnitsWithin final : public ContractSuite {
  public:
-  UnitsWithin(std::string name, std::vector<SweepContract> contracts, std::uint64_t seed)
-      : name_(std::move(name)), contracts_(std::move(contracts)), seed_(seed) {}
-  [[nodiscard]] std::string name() const override { return name_; }
+  using ContractSuite::ContractSuite;
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return kUnitsWithin; }
 
   [[nodiscard]] Result<std::optional<Case>> next() override {
-    if (rows_.empty()) rows_ = rows_within(sweep::unit_plans(), contracts_);
+    if (rows_.empty()) rows_ = rows_within(sweep::unit_plans(), contracts());
     if (rows_.empty() || index_ == kUnitsWithin) return std::nullopt;
     const std::uint64_t index = index_++;
-    Rng rng(seed_ ^ 0x0117'15DEU, index);
-    Case drawn = rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))]->draw(rng);
-    drawn.id = fmt::format("qdq-within-{}-{}-{}", sweep::digest_of(contracts_), seed_, index);
-    drawn.expectation = Expectation::valid;
-    drawn.provenance = {name_, seed_, index};
-    return drawn;
+    Rng rng(seed() ^ 0x0117'15DEU, index);
+    return named(rows_[rng.below(static_cast<std::uint32_t>(rows_.size()))]->draw(rng), "qdq", index);
   }
 
  private:
-  std::string name_;
-  std::vector<SweepContract> contracts_;
-  std::uint64_t seed_;
   std::vector<std::unique_ptr<RowsWithin>> rows_;
   std::uint64_t index_ = 0;
 };

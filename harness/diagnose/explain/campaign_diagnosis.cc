@@ -293,9 +293,10 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) con
   drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups);
   unite_groups(subject);
   unite_parts(subject, backend);
+  int tried = 0;
   for (FailureGroup& group : subject.groups) {
     if (group.cause) continue;
-    if (!group.united) try_conditions_of(group, subject, backend);
+    if (!group.united && tried++ < kTried) try_conditions_of(group, subject, backend);
     if (group.failing_part.empty()) group.values = subject.causes->values_of(group);
   }
 }
@@ -507,6 +508,7 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
   FailureGroup* const group = group_named(subject, signature);
   if (group == nullptr) return;
   group->failures.failing = std::move(learnt.failing);
+  group->tried.reset();
 }
 
 void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
@@ -560,7 +562,11 @@ Region CampaignDiagnosis::region_of(const DiagnosedOperator& subject, const Fail
   failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());
   if (group.tried) failing.insert(failing.end(), group.tried->failing.begin(), group.tried->failing.end());
   Region region = learn_region(failing, group.tried ? group.tried->passing : subject.passed.traits());
-  region.shown = group.tried ? group.tried->failing.size() : 0;
+  if (group.tried) {
+    const auto counts = [&](const CaseTraits& traits) { return traits.elements >= region.elements; };
+    region.shown =
+        static_cast<std::uint64_t>(std::count_if(group.tried->failing.begin(), group.tried->failing.end(), counts));
+  }
   if (region.elements == 0) region.failing = group.failures.failing.size() + region.shown;
   if (!region.conditions.empty() || !group.explanation) return region;
   const Region& tried = group.explanation->region;

@@ -178,6 +178,7 @@ class CampaignDiagnosis final : public Diagnoser {
   static constexpr int kExplanations = 6;                   ///< calls of explain(); as many again at the end
   static constexpr int kExplanationsWhenSettled = 3;        ///< calls for failures that come up afterwards
   static constexpr double kExplanationSeconds = 1.5;        ///< time of the backend in each call
+  static constexpr int kTried = 4;                          ///< groups whose conditions are tried on cases that pass
   static constexpr int kLocated = 4;                        ///< findings whose whereabouts are asked for
   static constexpr double kIdentifyingSeconds = 5;          ///< time of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is

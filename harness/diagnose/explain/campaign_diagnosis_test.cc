@@ -273,27 +273,40 @@ class GraphSuite final : public Suite {
   std::uint64_t index_ = 0;
 };
 
-// Changes every element of the graphs that have a Relu.
-class WrongBehindRelu final : public Backend {
+// Answers what is right, as `alter` changes it.
+class Altered final : public Backend {
  public:
+  using Alter = void (*)(const Case& test_case, Tensor& y);
+  Altered(std::string name, Alter alter) : info_{std::move(name), "1", "test"}, alter_(alter) {}
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     const Expected expected = expect(test_case, {});
     if (!expected.output) return outcome::Unsupported{"out of contract"};
-    Tensor output = *expected.output;
-    const bool has_relu = std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
-                                      [](const Node& node) { return node.op_type == "Relu"; });
-    for (std::byte& value : output.bytes) value ^= has_relu ? std::byte{0x55} : std::byte{0};
-    return std::make_unique<testing::PreparedOutput>(std::move(output));
+    Tensor y = *expected.output;
+    alter_(test_case, y);
+    return std::make_unique<testing::PreparedOutput>(std::move(y));
   }
 
  private:
-  BackendInfo info_{"wrong behind Relu", "1", "test"};
+  BackendInfo info_;
+  Alter alter_;
 };
+
+bool has_operator(const Case& test_case, std::string_view op_type) {
+  return std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
+                     [&](const Node& node) { return node.op_type == op_type; });
+}
+
+// Changes every element of the graphs that have a Relu.
+void change_behind_relu(const Case& test_case, Tensor& y) {
+  if (!has_operator(test_case, "Relu")) return;
+  for (std::byte& value : y.bytes) value ^= std::byte{0x55};
+}
 
 // The operators around the Relu differ, and so do the smallest failing parts.
 TEST(CampaignDiagnosis, ADefectInGraphsOfManyKindsIsOneFinding) {
-  const Report report = run_on(std::make_unique<WrongBehindRelu>(), std::make_unique<GraphSuite>(), true);
+  const Report report =
+      run_on(std::make_unique<Altered>("wrong behind Relu", change_behind_relu), std::make_unique<GraphSuite>(), true);
   ASSERT_EQ(report.findings.size(), 1U);
   const Finding& finding = report.findings[0];
   EXPECT_GT(finding.cases, 50U);
@@ -481,35 +494,10 @@ class Constant final : public Backend {
 };
 
 // Off by one behind a Softmax, and 0 in place of a saturated 255 there.
-class TwoSoftmaxDefects final : public Backend {
- public:
-  [[nodiscard]] const BackendInfo& info() const override { return info_; }
-  [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    const Expected expected = expect(test_case, {});
-    if (!expected.output) return outcome::Unsupported{"out of contract"};
-    Tensor y = *expected.output;
-    const bool has_softmax = std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
-                                         [](const Node& node) { return node.op_type == "Softmax"; });
-    if (has_softmax && y.type == ElementType::uint8) {
-      for (std::byte& byte : y.bytes) byte = byte == std::byte{255} ? std::byte{0} : byte ^ std::byte{1};
-    }
-    return std::make_unique<Prepared>(std::move(y));
-  }
-
- private:
-  class Prepared final : public PreparedCase {
-   public:
-    explicit Prepared(Tensor y) : y_(std::move(y)) {}
-    void run(OutputSink& sink) override {
-      const std::span<std::byte> y = sink.allocate(y_.type, y_.shape);
-      std::copy(y_.bytes.begin(), y_.bytes.end(), y.begin());
-    }
-
-   private:
-    Tensor y_;
-  };
-  BackendInfo info_{"two-softmax-defects", "1", "test"};
-};
+void change_behind_softmax(const Case& test_case, Tensor& y) {
+  if (!has_operator(test_case, "Softmax") || y.type != ElementType::uint8) return;
+  for (std::byte& byte : y.bytes) byte = byte == std::byte{255} ? std::byte{0} : byte ^ std::byte{1};
+}
 
 Case softmax_of(std::vector<std::int64_t> values) {
   GraphBuilder b(13);
@@ -527,7 +515,7 @@ TEST(CampaignDiagnosis, WhatShrinkingMeetsIsAFindingOfItsOwn) {
   CampaignDiagnosis::Limits limits{.learning = 0};
   limits.each.cases = 20;
   limits.each.work = std::uint64_t{1} << 16;
-  const Report report = run_on(std::make_unique<TwoSoftmaxDefects>(),
+  const Report report = run_on(std::make_unique<Altered>("two-softmax-defects", change_behind_softmax),
                                std::make_unique<testing::ListedSuite>(std::move(cases)), true, limits);
   ASSERT_EQ(report.findings.size(), 2U);
   const Finding& rounding = report.findings[0];

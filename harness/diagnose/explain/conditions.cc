@@ -114,7 +114,7 @@ class ConditionTrial {
     return found > 0;
   }
 
-  // What the vocabulary says of the case with data that it fails with.
+  // Returns the features of the case with other data that it fails with; nothing where it fails with none.
   [[nodiscard]] std::optional<CaseTraits> failing_with_other_data(const Case& test_case) const {
     for (std::uint64_t draw = 0; draw < kValuesOfTrial; ++draw) {
       Rng rng(0x7E57'DA7AU, draw);

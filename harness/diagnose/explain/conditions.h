@@ -42,9 +42,9 @@ struct TriedConditions {
   std::vector<CaseTraits> passing;  ///< cases that pass
 };
 
-/// Where the failing cases have conditions in common that too many passing ones meet (learn_region() tells none): runs
-/// those with other data of the same types. Bounded in runs and in time. Nothing where there is nothing to try, or no
-/// passing case fails then.
+/// Runs passing cases that meet the conditions which all failing ones have in common, with other data of the same
+/// types, where learn_region() tells no conditions. Bounded in runs and in time. Nothing where there is nothing to try,
+/// or no passing case fails then.
 [[nodiscard]] std::optional<TriedConditions> try_conditions(const std::vector<CaseTraits>& failing,
                                                             const PassedCases& passed, const Runner& run,
                                                             const Policy& policy);

@@ -74,7 +74,7 @@ TEST(TriedConditions, CountCasesThatFailWithOtherData) {
   EXPECT_EQ(region.passing_inside, 0U);
 }
 
-// What fails with no data at all under the conditions leaves them as imprecise as they are.
+// The conditions stay as imprecise as they are.
 TEST(TriedConditions, AreNothingWhereNoOtherDataFails) {
   const SeenCases seen = seen_cases();
   const Runner right = [](const Case& test_case) -> Outcome {

@@ -216,7 +216,7 @@ inline constexpr std::size_t kMostSizes = 64;
 
 using FeatureSet = std::bitset<kMostFeatures>;
 
-/// What the vocabulary says of one case: which features it has, and its sizes. Numbers end at 2^32 - 1.
+/// Describes one case in the vocabulary: the features that it has, and its sizes. Numbers end at 2^32 - 1.
 struct CaseTraits {
   FeatureSet features;
   std::array<std::uint32_t, kMostSizes> sizes{};

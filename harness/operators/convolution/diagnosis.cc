@@ -123,6 +123,10 @@ void place_window(const ConvolutionGeometry& geometry, Element& element) {
 
 }  // namespace
 
+bool axes_differ(std::span<const reference::SpatialAxis> axes, std::int64_t reference::SpatialAxis::*number) {
+  return std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.*number != axes[0].*number; });
+}
+
 void place_in_convolution(const Lowered& lowered, std::span<Element> elements) {
   for (Element& element : elements) place_window(operands_of(lowered)->geometry, element);
 }
@@ -173,12 +177,6 @@ bool is_depthwise(const View& v) {
   return v.geometry().group > 1 && v.geometry().group_input_channels() == 1;
 }
 
-// Whether some axis has another number than the first.
-bool axes_differ(const View& v, std::int64_t SpatialAxis::*number) {
-  const auto& axes = v.geometry().axes;
-  return std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.*number != axes[0].*number; });
-}
-
 // The shapes for which kernels have ways of their own.
 void add_paths(Questions& all) {
   all.add_both("depthwise", "not depthwise", is_depthwise);
@@ -222,7 +220,7 @@ void add_geometry(Questions& all) {
         std::pair("kernel extents", &SpatialAxis::kernel), std::pair("pads before", &SpatialAxis::pad_begin),
         std::pair("pads behind", &SpatialAxis::pad_end)}) {
     all.add_both(std::string(name) + " differ", std::string(name) + " alike",
-                 [number = number](const View& v) { return axes_differ(v, number); });
+                 [number = number](const View& v) { return axes_differ(v.geometry().axes, number); });
   }
   all.add_both("2 spatial dimensions or more", "1 spatial dimension",
                [](const View& v) { return v.geometry().axes.size() > 1; });

@@ -34,6 +34,9 @@ void use_requantization(RoundingProfile profile, Stages& stages);
 [[nodiscard]] std::optional<Case> draw_convolution_like(const Case& test_case, std::span<const std::int64_t> sizes,
                                                         Rng& rng);
 [[nodiscard]] std::vector<Coordinate> convolution_coordinates(const Lowered& lowered);
+/// Whether some axis has another number than the first; false without axes.
+[[nodiscard]] bool axes_differ(std::span<const reference::SpatialAxis> axes,
+                               std::int64_t reference::SpatialAxis::*number);
 void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::vector<Choice> convolution_choices();
 [[nodiscard]] std::vector<Experiment> convolution_experiments();

@@ -11,6 +11,7 @@
 #include "harness/core/case.h"
 #include "harness/graphs/node_lowering.h"
 #include "harness/model/defects/diagnosed_case.h"
+#include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/graph/graph.h"
 #include "harness/operators/graph/pipeline.h"
 
@@ -154,11 +155,8 @@ bool any_axis_of(const GraphView& v, bool (*holds)(const reference::SpatialAxis&
   return v.geometry != nullptr && std::any_of(v.geometry->axes.begin(), v.geometry->axes.end(), holds);
 }
 
-// Whether axes have different values of a number.
-bool axes_differ(const GraphView& v, std::int64_t reference::SpatialAxis::*number) {
-  if (v.geometry == nullptr || v.geometry->axes.empty()) return false;
-  const auto& axes = v.geometry->axes;
-  return std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.*number != axes[0].*number; });
+bool have_axes_that_differ(const GraphView& v, std::int64_t reference::SpatialAxis::*number) {
+  return v.geometry != nullptr && axes_differ(v.geometry->axes, number);
 }
 
 // Whether an operand is repeated along an axis behind one along which it is not: it is not repeated as a whole.
@@ -186,9 +184,9 @@ void add_shapes(GraphQuestions& all) {
           [](const GraphView& v) { return any_axis_of(v, [](const auto& a) { return a.stride > 1; }); });
   all.add("a dilation > 1",
           [](const GraphView& v) { return any_axis_of(v, [](const auto& a) { return a.dilation > 1; }); });
-  all.add("strides differ", [](const GraphView& v) { return axes_differ(v, &SpatialAxis::stride); });
-  all.add("dilations differ", [](const GraphView& v) { return axes_differ(v, &SpatialAxis::dilation); });
-  all.add("kernel extents differ", [](const GraphView& v) { return axes_differ(v, &SpatialAxis::kernel); });
+  all.add("strides differ", [](const GraphView& v) { return have_axes_that_differ(v, &SpatialAxis::stride); });
+  all.add("dilations differ", [](const GraphView& v) { return have_axes_that_differ(v, &SpatialAxis::dilation); });
+  all.add("kernel extents differ", [](const GraphView& v) { return have_axes_that_differ(v, &SpatialAxis::kernel); });
   all.add_both([](const GraphView& v) { return v.geometry != nullptr; }, "group > 1", "group = 1",
                [](const GraphView& v) { return v.geometry->group > 1; });
   all.add("several products of matrices",

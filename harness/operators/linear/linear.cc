@@ -248,7 +248,7 @@ bool zero_points_differ(const LinearView& v) {
   return differ(dequantize_linear_of(lowered)->x_zero_point);
 }
 
-// Of x that is infinite itself, or for the type of the division.
+// Whether x is infinite itself, or too large a multiple of its scale for the type of the division.
 bool has_infinite_quotient(const LinearView& v) {
   if (quantize_linear_of(*v.expected.classification.lowered) == nullptr) return false;
   for (std::int64_t i = 0; i < v.x().elements(); ++i) {
@@ -258,7 +258,7 @@ bool has_infinite_quotient(const LinearView& v) {
   return false;
 }
 
-// A finite one.
+// Whether a finite x is infinite as a number of that type.
 bool has_x_beyond_division(const LinearView& v) {
   if (v.divides_in() == ElementType::undefined) return false;
   const reference::FloatFormat& format = reference::float_format(v.divides_in());
