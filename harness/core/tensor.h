@@ -25,6 +25,12 @@ namespace qconform {
   return bits_of(type) != 0;
 }
 
+/// Whether data of the type are quantized by their size: numbers of 2, 4 or 8 bits.
+[[nodiscard]] inline bool is_narrow(ElementType type) {
+  const std::int64_t bits = bits_of(type);
+  return type != ElementType::boolean && type != ElementType::string && (bits == 2 || bits == 4 || bits == 8);
+}
+
 /// ONNX's name in lower case ("uint8", "float", "float8e4m3fn"); "type 99" for an unknown number.
 [[nodiscard]] std::string name_of(ElementType type);
 

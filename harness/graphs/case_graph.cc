@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "harness/base/text.h"
@@ -176,7 +175,8 @@ bool check_counts(const NodeLowering& node, const NodeOperator& known) {
   }
   const std::size_t required = known.most_inputs == kAnyNumber ? inputs : known.least_inputs;
   for (std::size_t i = 0; i < required; ++i) {
-    if (!node.has(i)) return node.signature("inputs", fmt::format("input {} is required", i));
+    const bool may_lack = i < 32 && (known.optional >> i & 1U) != 0;
+    if (!may_lack && !node.has(i)) return node.signature("inputs", fmt::format("input {} is required", i));
   }
   if (node.node().outputs.size() <= known.most_outputs) return true;
   return node.signature("outputs",
@@ -201,6 +201,7 @@ bool check_attributes(const NodeLowering& node, std::span<const AttributeSignatu
 }
 
 bool is_judged(const NodeOperator& known, ElementType type) {
+  if (known.wraps && type == ElementType::int32) return true;
   return !known.computes || type == ElementType::float32 || is_16bit_float(type);
 }
 
@@ -240,12 +241,11 @@ bool report_unknown(const Node& node, std::size_t index, reference::Contract& co
 
 }  // namespace
 
-bool lower_node(ProgramBuilder& builder, const Case& test_case, std::size_t index, reference::Contract& contract) {
-  const Node& node = test_case.nodes[index];
+bool lower_node(ProgramBuilder& builder, const Node& node, std::size_t index, reference::Contract& contract) {
   const bool is_old = (node.domain.empty() || node.domain == "ai.onnx") && node.opset_version < 10;
   const NodeOperator* known = is_old ? nullptr : find_node_operator(node.op_type, node.opset_version, node.domain);
   if (known == nullptr) return report_unknown(node, index, contract);
-  const NodeLowering lowered(builder, index);
+  const NodeLowering lowered(builder, node, index);
   if (!check_counts(lowered, *known)) return false;
   if (known->is_single_operator) return known->lower(lowered);
   return check_attributes(lowered, known->attributes) && check_types(lowered, *known) && known->lower(lowered);
@@ -255,14 +255,16 @@ namespace {
 
 // The versions of an operator lie together.
 using Versions = std::span<const NodeOperator>;
+using Identity = std::pair<std::string_view, std::string_view>;  // domain and name
 
-std::unordered_map<std::string_view, Versions> versions_by_name() {
-  std::unordered_map<std::string_view, Versions> all;
+std::map<Identity, Versions> versions_by_identity() {
+  std::map<Identity, Versions> all;
   for (const auto nodes : all_node_operators()) {
     for (std::size_t i = 0; i < nodes.size();) {
       std::size_t end = i;
-      while (end < nodes.size() && nodes[end].name == nodes[i].name) ++end;
-      all.emplace(nodes[i].name, nodes.subspan(i, end - i));
+      const Identity identity{nodes[i].domain, nodes[i].name};
+      while (end < nodes.size() && Identity(nodes[end].domain, nodes[end].name) == identity) ++end;
+      all.emplace(identity, nodes.subspan(i, end - i));
       i = end;
     }
   }
@@ -272,18 +274,18 @@ std::unordered_map<std::string_view, Versions> versions_by_name() {
 }  // namespace
 
 std::span<const std::span<const NodeOperator>> all_node_operators() {
-  static const std::array all{convolution_nodes(),  product_nodes(),        pool_nodes(),     reduction_nodes(),
-                              elementwise_nodes(),  shape_nodes(),          movement_nodes(), resize_nodes(),
-                              quantization_nodes(), integer_product_nodes()};
+  static const std::array all{convolution_nodes(),  product_nodes(),         pool_nodes(),      reduction_nodes(),
+                              elementwise_nodes(),  shape_nodes(),           movement_nodes(),  resize_nodes(),
+                              quantization_nodes(), integer_product_nodes(), microsoft_nodes(), normalization_nodes(),
+                              lstm_nodes()};
   return all;
 }
 
 const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version, std::string_view domain) {
-  static const std::unordered_map<std::string_view, Versions> all = versions_by_name();
-  const auto found = all.find(name);
+  static const std::map<Identity, Versions> all = versions_by_identity();
+  const auto found = all.find({domain == "ai.onnx" ? "" : domain, name});
   if (found == all.end()) return nullptr;
   const NodeOperator* current = nullptr;
-  if (found->second.front().domain != (domain == "ai.onnx" ? "" : domain)) return nullptr;
   for (const NodeOperator& version : found->second) {
     if (version.since <= opset_version) current = &version;
   }
@@ -297,10 +299,14 @@ bool is_quantized_graph_operator(std::string_view domain, std::string_view op_ty
   return known != nullptr && known->is_quantized;
 }
 
-bool is_quantized_graph_operator(std::string_view op_type) {
+bool is_graph_operator(std::string_view domain, std::string_view op_type) {
+  return lowering::find_node_operator(op_type, kNewestOpset, domain) != nullptr;
+}
+
+bool is_graph_operator(std::string_view op_type) {
   const auto has = [&](std::span<const lowering::NodeOperator> nodes) {
     return std::any_of(nodes.begin(), nodes.end(),
-                       [&](const lowering::NodeOperator& one) { return one.name == op_type && one.is_quantized; });
+                       [&](const lowering::NodeOperator& one) { return one.name == op_type; });
   };
   const auto all = lowering::all_node_operators();
   return std::any_of(all.begin(), all.end(), has);
@@ -310,7 +316,7 @@ std::optional<GraphProgram> lower_graph(const Case& test_case, reference::Contra
   lowering::ProgramBuilder builder(test_case, contract);
   if (!builder.read_tensors()) return std::nullopt;
   for (std::size_t i = 0; i < test_case.nodes.size(); ++i) {
-    if (!lowering::lower_node(builder, test_case, i, contract)) return std::nullopt;
+    if (!lowering::lower_node(builder, test_case.nodes[i], i, contract)) return std::nullopt;
   }
   if (!builder.name_outputs()) return std::nullopt;
   return builder.take();

@@ -39,17 +39,26 @@ struct GraphProgram {
   reference::graph::Program program;
   std::vector<std::string> names;  ///< by value: the case's; empty where lowering made the value
   std::vector<ElementType> types;  ///< by value, also those that the reference has no name for
+  /// A value inside a node that an output shows: elements of that from `first` on.
+  struct Shown {
+    reference::graph::ValueId value;
+    reference::graph::ValueId by;
+    std::int64_t first;
+  };
+  std::vector<Shown> shown;
   /// A quantization has a scale by which any value is right (rule C21).
   bool value_is_open = false;
 };
 
 /// All values of a graph together, the stated ones too, have at most that many elements; lists of taps count as such.
-inline constexpr std::int64_t kMaxGraphElements = std::int64_t{1} << 25;
+inline constexpr std::int64_t kMaxGraphElements = std::int64_t{1} << 26;
 
 /// Whether it is a quantized operator that graphs alone have, MatMulInteger say: a case of one such node is a graph.
 [[nodiscard]] bool is_quantized_graph_operator(std::string_view domain, std::string_view op_type);
-/// Whether some domain has a quantized operator of this name that graphs alone have.
-[[nodiscard]] bool is_quantized_graph_operator(std::string_view op_type);
+/// Whether a node of the operator, on data of 2, 4 or 8 bits, may be a graph by itself.
+[[nodiscard]] bool is_graph_operator(std::string_view domain, std::string_view op_type);
+/// Whether some domain has an operator of this name that graphs are judged with.
+[[nodiscard]] bool is_graph_operator(std::string_view op_type);
 
 /// Lowers a graph, for which check_wiring() holds. On a violation empty, and `contract` says which
 /// field ("nodes[2].pads"), value and rule: "operator" for one that is not judged in graphs; "signature" for types,

@@ -140,7 +140,7 @@ struct GrowingGraph::State {
     for (std::size_t i = count(GraphEntry::Kind::node); i < list.size(); ++i) {
       entries.push_back({GraphEntry::Kind::node, list[i].outputs.front(), builder.mark()});
       test_case.nodes.push_back(list[i]);
-      if (lowering::lower_node(builder, test_case, i, contract)) continue;
+      if (lowering::lower_node(builder, test_case.nodes[i], i, contract)) continue;
       cut(entries.size() - 1);
       return false;
     }

@@ -32,8 +32,9 @@ bool emit_broadcast(const NodeLowering& node, Elementwise step, ElementType type
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     operands.push_back(node.id(i));
     const bool is_whole = elements_of(node.shape(i)) == elements_of(shape);
-    if (!is_whole && !node.claim_taps(elements_of(shape))) return false;
-    step.index.push_back(broadcast_index(node.shape(i), shape));
+    const bool is_one = elements_of(node.shape(i)) == 1;
+    if (!is_whole && !is_one && !node.claim_taps(elements_of(shape))) return false;
+    step.index.push_back(is_one && !is_whole ? std::vector<std::int64_t>{0} : broadcast_index(node.shape(i), shape));
   }
   return node.emit(std::move(step), std::move(operands), std::move(shape), type);
 }
@@ -46,10 +47,53 @@ bool emit_unary(const NodeLowering& node, Function function, double alpha = 0, d
   return node.emit(std::move(step), {node.id(0)}, node.shape(0), type);
 }
 
+// Sums, differences and products of int32 wrap.
+template <Function function>
+bool lower_arithmetic(const NodeLowering& node) {
+  if (function == Function::div) node.rounds();
+  if (node.type(0) != ElementType::int32) return emit_broadcast(node, {.function = function}, node.type(0));
+  if (function == Function::div) return node.limit("inputs[0]", "int32 is not judged");
+  const auto shape = broadcast_shape(node.shape(0), node.shape(1));
+  if (!shape) {
+    return node.violate("inputs[1]", fmt::format("{} does not broadcast with {}", shape_text(node.shape(1)),
+                                                 shape_text(node.shape(0))));
+  }
+  if (!node.claim(*shape) || !node.claim_taps(2 * elements_of(*shape))) return false;
+  Elementwise step{.function = function,
+                   .index = {broadcast_index(node.shape(0), *shape), broadcast_index(node.shape(1), *shape)}};
+  const auto exact = node.compute(std::move(step), {node.id(0), node.id(1)}, *shape, ElementType::int32);
+  return exact && node.emit(Elementwise{.function = Function::wrap32}, {*exact}, *shape);
+}
+
 template <Function function>
 bool lower_broadcast(const NodeLowering& node) {
-  if (function == Function::div) node.rounds();
   return emit_broadcast(node, {.function = function}, node.type(0));
+}
+
+template <Function function>
+bool lower_power(const NodeLowering& node) {
+  node.rounds();
+  return emit_broadcast(node, {.function = function}, node.type(0));
+}
+
+// Truth values, of numbers or of truth values.
+template <Function function>
+bool lower_decision(const NodeLowering& node) {
+  return emit_broadcast(node, {.function = function}, ElementType::boolean);
+}
+
+// `less` of the operands in the other order.
+template <Function function>
+bool lower_reversed(const NodeLowering& node) {
+  Expansion out(node);
+  return out.finish(function == Function::less ? "Less" : "LessOrEqual", {out.input(1), out.input(0)});
+}
+
+bool lower_reciprocal(const NodeLowering& node) {
+  node.rounds();
+  if (!node.claim(node.shape(0))) return false;
+  const ValueId one = node.add_stated(node.type(0), {}, {1});
+  return node.emit(Elementwise{.function = Function::div, .index = {{0}, {}}}, {one, node.id(0)}, node.shape(0));
 }
 
 template <Function function>
@@ -153,7 +197,8 @@ bool lower_cast(const NodeLowering& node, TypeSet types) {
     return node.claim(node.shape(0)) && node.emit(Move{}, {node.id(0)}, node.shape(0), to);
   }
   if (!is_wide_float(to)) return node.limit("to", fmt::format("{} to {} is not judged", name_of(from), name_of(to)));
-  if (!holds_all_of(to, from)) node.rounds();
+  // A sum of int32 may be exact: its set tells.
+  if (!holds_all_of(to, from) && from != ElementType::int32) node.rounds();
   return emit_unary(node, Function::cast, 0, 0, to);
 }
 
@@ -199,7 +244,23 @@ constexpr NodeOperator binary(std::string_view name, std::int64_t since, TypeSet
           .types = types,
           .attributes = {},
           .lower = lower,
-          .computes = true};
+          .computes = true,
+          .wraps = true};
+}
+constexpr NodeOperator decision(std::string_view name, std::int64_t since, TypeSet types, Lower lower) {
+  return {.name = name,
+          .since = since,
+          .least_inputs = 2,
+          .most_inputs = 2,
+          .types = types,
+          .attributes = {},
+          .lower = lower};
+}
+constexpr NodeOperator power(std::string_view name, std::int64_t since, TypeSet types, Lower lower) {
+  NodeOperator result = binary(name, since, types, lower);
+  result.like_first = 1;
+  result.wraps = false;
+  return result;
 }
 constexpr NodeOperator variadic(std::string_view name, std::int64_t since, TypeSet types, Lower lower) {
   return {.name = name,
@@ -231,18 +292,18 @@ constexpr NodeOperator where(std::int64_t since, TypeSet types) {
 }
 
 constexpr NodeOperator kElementwiseNodes[] = {
-    binary("Add", 7, kWide, lower_broadcast<Function::add>),
-    binary("Add", 13, kWide13, lower_broadcast<Function::add>),
-    binary("Add", 14, kNumbers13, lower_broadcast<Function::add>),
-    binary("Sub", 7, kWide, lower_broadcast<Function::sub>),
-    binary("Sub", 13, kWide13, lower_broadcast<Function::sub>),
-    binary("Sub", 14, kNumbers13, lower_broadcast<Function::sub>),
-    binary("Mul", 7, kWide, lower_broadcast<Function::mul>),
-    binary("Mul", 13, kWide13, lower_broadcast<Function::mul>),
-    binary("Mul", 14, kNumbers13, lower_broadcast<Function::mul>),
-    binary("Div", 7, kWide, lower_broadcast<Function::div>),
-    binary("Div", 13, kWide13, lower_broadcast<Function::div>),
-    binary("Div", 14, kNumbers13, lower_broadcast<Function::div>),
+    binary("Add", 7, kWide, lower_arithmetic<Function::add>),
+    binary("Add", 13, kWide13, lower_arithmetic<Function::add>),
+    binary("Add", 14, kNumbers13, lower_arithmetic<Function::add>),
+    binary("Sub", 7, kWide, lower_arithmetic<Function::sub>),
+    binary("Sub", 13, kWide13, lower_arithmetic<Function::sub>),
+    binary("Sub", 14, kNumbers13, lower_arithmetic<Function::sub>),
+    binary("Mul", 7, kWide, lower_arithmetic<Function::mul>),
+    binary("Mul", 13, kWide13, lower_arithmetic<Function::mul>),
+    binary("Mul", 14, kNumbers13, lower_arithmetic<Function::mul>),
+    binary("Div", 7, kWide, lower_arithmetic<Function::div>),
+    binary("Div", 13, kWide13, lower_arithmetic<Function::div>),
+    binary("Div", 14, kNumbers13, lower_arithmetic<Function::div>),
     variadic("Max", 8, kFloats, lower_broadcast<Function::max>),
     variadic("Max", 12, kNumbers, lower_broadcast<Function::max>),
     variadic("Max", 13, kNumbers13, lower_broadcast<Function::max>),
@@ -271,6 +332,34 @@ constexpr NodeOperator kElementwiseNodes[] = {
     unary("Erf", 9, kNumbers, lower_rounding<Function::erf>, true),
     unary("Erf", 13, kNumbers13, lower_rounding<Function::erf>, true),
     unary("Gelu", 20, kFloats13, lower_gelu, true, kApproximate),
+    unary("Sqrt", 6, kFloats, lower_rounding<Function::sqrt>, true),
+    unary("Sqrt", 13, kFloats13, lower_rounding<Function::sqrt>, true),
+    unary("Reciprocal", 6, kFloats, lower_reciprocal, true),
+    unary("Reciprocal", 13, kFloats13, lower_reciprocal, true),
+    unary("Exp", 6, kFloats, lower_rounding<Function::exp>, true),
+    unary("Exp", 13, kFloats13, lower_rounding<Function::exp>, true),
+    unary("Log", 6, kFloats, lower_rounding<Function::log>, true),
+    unary("Log", 13, kFloats13, lower_rounding<Function::log>, true),
+    power("Pow", 7, kFloats, lower_power<Function::pow>),
+    power("Pow", 12, kFloats.with({int32, int64}), lower_power<Function::pow>),
+    power("Pow", 13, kFloats13.with({int32, int64}), lower_power<Function::pow>),
+    power("PRelu", 9, kWide, lower_power<Function::prelu>),
+    power("PRelu", 16, kWide13, lower_power<Function::prelu>),
+    decision("Equal", 7, TypeSet{boolean, int32, int64}, lower_decision<Function::equal>),
+    decision("Equal", 11, kNumbers.with({boolean}), lower_decision<Function::equal>),
+    decision("Equal", 13, kNumbers13.with({boolean}), lower_decision<Function::equal>),
+    decision("Equal", 19, kNumbers13.with({boolean, string}), lower_decision<Function::equal>),
+    decision("Less", 9, kNumbers, lower_decision<Function::less>),
+    decision("Less", 13, kNumbers13, lower_decision<Function::less>),
+    decision("LessOrEqual", 12, kNumbers, lower_decision<Function::less_or_equal>),
+    decision("LessOrEqual", 16, kNumbers13, lower_decision<Function::less_or_equal>),
+    decision("Greater", 9, kNumbers, lower_reversed<Function::less>),
+    decision("Greater", 13, kNumbers13, lower_reversed<Function::less>),
+    decision("GreaterOrEqual", 12, kNumbers, lower_reversed<Function::less_or_equal>),
+    decision("GreaterOrEqual", 16, kNumbers13, lower_reversed<Function::less_or_equal>),
+    decision("And", 7, TypeSet{boolean}, lower_decision<Function::logical_and>),
+    decision("Or", 7, TypeSet{boolean}, lower_decision<Function::logical_or>),
+    unary("Not", 1, TypeSet{boolean}, lower_exact<Function::logical_not>, false),
     cast<9>(),
     cast<13>(),
     cast<19>(),

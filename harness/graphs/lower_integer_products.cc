@@ -67,7 +67,8 @@ std::optional<ValueId> centred(const NodeLowering& node, const ProductSide& side
                                           name_of(node.type(zero_point))));
     return std::nullopt;
   }
-  auto index = parameter_index(node, side, node.shape(zero_point), x, x);
+  std::optional<std::vector<std::int64_t>> index{{0}};  // one for all
+  if (elements_of(node.shape(zero_point)) != 1) index = parameter_index(node, side, node.shape(zero_point), x, x);
   if (!index) return std::nullopt;
   Elementwise difference{.function = Function::sub, .index = {{}, std::move(*index)}};
   return node.compute(std::move(difference), {node.id(side.input), node.id(zero_point)}, x, ElementType::int32);
@@ -181,7 +182,6 @@ bool lower_dynamic_quantize(const NodeLowering& node) {
   using enum ElementType;
   const Shape x = node.shape(0);
   if (elements_of(x) == 0) return node.limit("x", "no element has a range");
-  node.rounds();
   const auto most = extreme(node, false);
   const auto least = extreme(node, true);
   if (!most || !least) return false;
@@ -193,7 +193,7 @@ bool lower_dynamic_quantize(const NodeLowering& node) {
   const ValueId zero = node.add_stated(float32, {}, {0});
   const Elementwise round{.function = Function::round_saturate};
   const auto zero_point = node.compute(round, {*shift, zero}, {}, uint8);
-  const std::vector<std::int64_t> every(static_cast<std::size_t>(elements_of(x)), 0);
+  const std::vector<std::int64_t> every{0};
   const auto quotient =
       node.compute(Elementwise{.function = Function::div, .index = {{}, every}}, {node.id(0), *scale}, x, float32);
   if (!zero_point || !quotient || !node.claim(x)) return false;
@@ -232,9 +232,8 @@ std::optional<Packed> packed_weights(const NodeLowering& node) {
            std::nullopt;
   }
   const std::int64_t level = node.get_or<std::int64_t>("accuracy_level", 0);
-  if (level > 1) {
-    return node.limit("accuracy_level", fmt::format("{} permits narrower activations: not judged", level)),
-           std::nullopt;
+  if (level < 0 || level > 4) {
+    return node.limit("accuracy_level", fmt::format("expected 0 to 4, got {}", level)), std::nullopt;
   }
   return packed;
 }
@@ -245,7 +244,7 @@ std::int64_t unpacked(const Tensor& bytes, std::int64_t first, std::int64_t at, 
   return byte >> (at * bits % 8) & ((std::int64_t{1} << bits) - 1);
 }
 
-// Zero points: absent, or packed as the weights are. Those of A's type are not judged.
+// Zero points: absent, packed as the weights are, or of A's type.
 std::optional<std::vector<double>> packed_zero_points(const NodeLowering& node, const Packed& packed) {
   const std::int64_t blocks = packed.blocks();
   const std::int64_t count = packed.n * blocks;
@@ -254,17 +253,21 @@ std::optional<std::vector<double>> packed_zero_points(const NodeLowering& node, 
   if (!node.has(3)) return points;
   const Tensor* tensor = node.stated(3, "zero_points");
   if (tensor == nullptr) return std::nullopt;
-  const std::int64_t row = (blocks * packed.bits + 7) / 8;
-  if (tensor->type != ElementType::uint8)
-    return node.limit("zero_points", name_of(tensor->type) + " is not judged"), std::nullopt;
+  const bool is_real = tensor->type == node.type(0);
+  if (!is_real && tensor->type != ElementType::uint8) {
+    return node.violate("zero_points", "expected element type uint8 or that of A, got " + name_of(tensor->type)),
+           std::nullopt;
+  }
+  const std::int64_t row = is_real ? blocks : (blocks * packed.bits + 7) / 8;
   if (tensor->elements() != packed.n * row) {
     return node.violate("zero_points",
                         fmt::format("{} {} do not fit", name_of(tensor->type), shape_text(tensor->shape))),
            std::nullopt;
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t point = unpacked(*tensor, i / blocks * row, i % blocks, packed.bits);
-    points[static_cast<std::size_t>(i)] = static_cast<double>(point);
+    points[static_cast<std::size_t>(i)] =
+        is_real ? number_at(*tensor, i)
+                : static_cast<double>(unpacked(*tensor, i / blocks * row, i % blocks, packed.bits));
   }
   return points;
 }
@@ -303,7 +306,7 @@ std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& 
 bool lower_matmul_nbits(const NodeLowering& node) {
   const auto packed = packed_weights(node);
   if (!packed) return false;
-  if (node.has(4)) return node.limit("g_idx", "is not judged");
+  if (node.has(4)) return node.limit("g_idx", "is deprecated, and not judged");
   Shape shape = node.shape(0);
   if (shape.empty() || shape.back() != packed->k) {
     return node.violate("A", fmt::format("expected rows of {}, got shape {}", packed->k, shape_text(shape)));
@@ -320,6 +323,10 @@ bool lower_matmul_nbits(const NodeLowering& node) {
                                      .a_inner = 1,
                                      .b_inner = 1,
                                      .b_column = packed->k}};
+  const std::int64_t level = node.get_or<std::int64_t>("accuracy_level", 0);
+  if (level == 2) sum.activation_bits = reference::graph::precision_of(ElementType::float16);
+  if (level == 3) sum.activation_bits = reference::graph::precision_of(ElementType::bfloat16);
+  if (level == 4) sum.activation_block = packed->block;
   std::vector<ValueId> operands{node.id(0), *weights};
   if (node.has(5)) {
     if (node.shape(5) != Shape{packed->n}) return node.violate("bias", "got shape " + shape_text(node.shape(5)));

@@ -17,6 +17,7 @@ namespace {
 using namespace reference::graph;
 
 constexpr std::int64_t kExactInteger = std::int64_t{1} << 53;
+constexpr std::string_view kInnerPrefix = "qconform.inner.";  // no value of a case begins so
 
 bool can_be_held(ElementType type) {
   return is_known(type) && type != ElementType::string && type != ElementType::complex64 &&
@@ -62,12 +63,18 @@ ProgramBuilder::ProgramBuilder(const Case& test_case, reference::Contract& contr
 }
 
 // Shapes are referred to while values are added. `tensors`: outputs of nodes too; beside them a node computes or states
-// some: DynamicQuantizeLinear most.
+// some: the operators that others define most.
 void ProgramBuilder::reserve(std::size_t tensors, std::size_t nodes) {
-  const std::size_t values = tensors + 12 * nodes;
+  const std::size_t values = tensors + 64 * nodes;
   out_.program.values.reserve(values);
   out_.program.steps.reserve(values);
   ids_.reserve(values);
+}
+
+void ProgramBuilder::make_room() {
+  constexpr std::size_t kOfOneNode = 64;
+  auto& values = out_.program.values;
+  if (values.capacity() - values.size() < kOfOneNode) values.reserve(2 * values.capacity() + kOfOneNode);
 }
 
 ValueId ProgramBuilder::add(std::string name, ElementType type, Shape shape) {
@@ -125,6 +132,7 @@ ProgramBuilder::Mark ProgramBuilder::mark() const {
   return {out_.program.values.size(),
           out_.program.steps.size(),
           constants_.size(),
+          inner_nodes_.size(),
           contract_.implementation_defined.size(),
           elements_,
           out_.program.may_be_exact,
@@ -137,10 +145,12 @@ void ProgramBuilder::go_back(const Mark& mark) {
   out_.program.steps.resize(mark.steps);
   out_.program.may_be_exact = mark.may_be_exact;
   out_.value_is_open = mark.value_is_open;
+  std::erase_if(out_.shown, [&](const auto& one) { return one.value >= mark.values || one.by >= mark.values; });
   out_.names.resize(mark.values);
   out_.types.resize(mark.values);
   facts_.resize(mark.values);
   constants_.resize(mark.constants);
+  inner_nodes_.resize(mark.inner_nodes);
   contract_.implementation_defined.resize(mark.implementation_defined);
   contract_.violation.reset();
   elements_ = mark.elements;
@@ -264,8 +274,10 @@ bool NodeLowering::add_step(Step step, Shape shape, std::optional<ElementType> t
   const auto* move = std::get_if<Move>(&step.what);
   const bool is_same = move != nullptr && move->index.empty();
   if (inexact != step.operands.end() && !is_same) return limit("inputs", "integers beyond 2^53 are not computed with");
-  const ValueId result = builder_.add(node_.outputs[output], type ? *type : this->type(0), std::move(shape));
-  builder_.ids_.emplace(node_.outputs[output], result);
+  const std::string& name = node_.outputs[output];
+  const ValueId result =
+      builder_.add(name.starts_with(kInnerPrefix) ? "" : name, type ? *type : this->type(0), std::move(shape));
+  builder_.ids_.emplace(name, result);
   builder_.facts_[result].step = builder_.out_.program.steps.size();
   builder_.facts_[result].is_exact = inexact == step.operands.end();
   step.result = result;
@@ -292,6 +304,35 @@ ValueId NodeLowering::add_stated(ElementType type, Shape shape, std::vector<doub
   return result;
 }
 
+std::string NodeLowering::inner_name() const {
+  return std::string(kInnerPrefix) + std::to_string(builder_.out_.program.values.size());
+}
+
+std::string NodeLowering::named(ValueId value) const {
+  Node& holder = builder_.inner_nodes_.emplace_back();
+  holder.op_type = "Identity";
+  holder.outputs = {std::string(kInnerPrefix) + "v" + std::to_string(value)};
+  builder_.ids_.emplace(holder.outputs[0], value);
+  return holder.outputs[0];
+}
+
+std::string NodeLowering::add_constant(Tensor tensor) const {
+  const Tensor& kept = builder_.constants_.emplace_back(std::move(tensor));
+  // The name lives as long as the node does.
+  Node& holder = builder_.inner_nodes_.emplace_back();
+  holder.op_type = "Constant";
+  holder.outputs = {inner_name()};
+  const ValueId result = builder_.add("", kept.type, kept.shape);
+  builder_.ids_.emplace(holder.outputs[0], result);
+  return builder_.state(result, kept, field("outputs")) ? holder.outputs[0] : "";
+}
+
+bool NodeLowering::lower_inner(Node node) const {
+  builder_.make_room();
+  const Node& kept = builder_.inner_nodes_.emplace_back(std::move(node));
+  return lower_node(builder_, kept, index_, builder_.contract_);
+}
+
 bool NodeLowering::emit_constant(Tensor tensor) const {
   const Tensor& kept = builder_.constants_.emplace_back(std::move(tensor));
   const ValueId result = builder_.add(node_.outputs[0], kept.type, kept.shape);
@@ -301,6 +342,71 @@ bool NodeLowering::emit_constant(Tensor tensor) const {
 
 void NodeLowering::keep_stated() const {
   builder_.facts_[builder_.ids_.at(node_.outputs[0])].stated = builder_.facts_[id(0)].stated;
+}
+
+std::string Expansion::input(std::size_t position) const {
+  return node_.has(position) ? node_.node().inputs[position] : "";
+}
+
+std::string Expansion::parameter(std::size_t position, std::string_view name) {
+  if (!is_right_ || !node_.has(position)) return "";
+  const Tensor* tensor = node_.stated(position, name);
+  is_right_ = tensor != nullptr;
+  if (tensor == nullptr || tensor->is_scalar() || tensor->elements() != 1) return input(position);
+  Tensor scalar = *tensor;
+  scalar.shape.clear();
+  return constant(std::move(scalar));
+}
+
+void Expansion::expect_one(std::size_t position, std::string_view name) {
+  if (!is_right_ || !node_.has(position) || elements_of(node_.shape(position)) == 1) return;
+  is_right_ = node_.violate(name, "expected a scalar, got shape " + shape_text(node_.shape(position)));
+}
+
+std::string Expansion::constant(Tensor tensor) {
+  std::string name = is_right_ ? node_.add_constant(std::move(tensor)) : "";
+  is_right_ = !name.empty();
+  return name;
+}
+
+bool Expansion::lower(std::string op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
+                      std::vector<Attribute> attributes, std::int64_t opset) {
+  while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
+  is_right_ = is_right_ && node_.lower_inner({.op_type = std::move(op_type),
+                                              .domain = {},
+                                              .opset_version = opset,
+                                              .attributes = std::move(attributes),
+                                              .inputs = std::move(inputs),
+                                              .outputs = std::move(outputs)});
+  return is_right_;
+}
+
+std::string Expansion::add(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes,
+                           std::int64_t opset) {
+  std::string name = node_.inner_name();
+  lower(std::move(op_type), std::move(inputs), {name}, std::move(attributes), opset);
+  return name;
+}
+
+std::vector<std::string> Expansion::add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs) {
+  const std::string name = node_.inner_name();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < outputs; ++i) names.push_back(name + "." + std::to_string(i));
+  lower(std::move(op_type), std::move(inputs), names, {}, kOpset);
+  return names;
+}
+
+bool Expansion::finish(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes,
+                       std::int64_t opset) {
+  return lower(std::move(op_type), std::move(inputs), node_.node().outputs, std::move(attributes), opset);
+}
+
+ElementType Expansion::type(const std::string& value) const {
+  return node_.type_of(node_.id_of(value));
+}
+
+Shape Expansion::shape(const std::string& value) const {
+  return node_.shape_of(node_.id_of(value));
 }
 
 void NodeLowering::multiplies_by(double factor) const {

@@ -35,6 +35,8 @@ class ProgramBuilder {
   [[nodiscard]] bool name_outputs();
   [[nodiscard]] GraphProgram take() { return std::move(out_); }
 
+  /// Makes room for one node more; references to values end.
+  void make_room();
   /// Makes room for a case that grows to so many tensors and nodes: references to values stay as they are.
   void reserve(std::size_t tensors, std::size_t nodes);
   [[nodiscard]] const GraphProgram& program() const { return out_; }
@@ -46,6 +48,7 @@ class ProgramBuilder {
     std::size_t values;
     std::size_t steps;
     std::size_t constants;
+    std::size_t inner_nodes;
     std::size_t implementation_defined;
     std::int64_t elements;
     bool may_be_exact;
@@ -76,18 +79,22 @@ class ProgramBuilder {
   std::vector<Facts> facts_;
   std::unordered_map<std::string_view, ValueId> ids_;
   std::deque<Tensor> constants_;  // the tensors of Constant nodes
+  std::deque<Node> inner_nodes_;  // what stands for operators that others define
   std::int64_t elements_ = 0;
 };
 
-/// Adds node `index` of the builder's case. False, with a remark, where it is out of contract.
-[[nodiscard]] bool lower_node(ProgramBuilder& builder, const Case& test_case, std::size_t index,
+/// Adds `node`, which is or stands for node `index` of the builder's case. False, with a remark, where it is out of
+/// contract.
+[[nodiscard]] bool lower_node(ProgramBuilder& builder, const Node& node, std::size_t index,
                               reference::Contract& contract);
 
 /// One node. Its functions that return bool or optional leave a remark where they fail, as Contract::violate() does.
 class NodeLowering {
  public:
-  NodeLowering(ProgramBuilder& builder, std::size_t index)
-      : builder_(builder), node_(builder.case_.nodes[index]), index_(index) {}
+  NodeLowering(ProgramBuilder& builder, std::size_t index) : NodeLowering(builder, builder.case_.nodes[index], index) {}
+  /// `node` stands for node `index` of the case, or for a part of it.
+  NodeLowering(ProgramBuilder& builder, const Node& node, std::size_t index)
+      : builder_(builder), node_(node), index_(index) {}
 
   [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] std::int64_t opset() const { return node_.opset_version; }
@@ -105,8 +112,12 @@ class NodeLowering {
   [[nodiscard]] std::size_t inputs() const { return node_.inputs.size(); }
   [[nodiscard]] bool has(std::size_t input) const { return input < inputs() && !node_.inputs[input].empty(); }
   [[nodiscard]] ValueId id(std::size_t input) const { return builder_.ids_.at(node_.inputs[input]); }
-  [[nodiscard]] ElementType type(std::size_t input) const { return builder_.out_.types[id(input)]; }
-  [[nodiscard]] const Shape& shape(std::size_t input) const { return builder_.out_.program.values[id(input)].shape; }
+  [[nodiscard]] ElementType type(std::size_t input) const { return type_of(id(input)); }
+  [[nodiscard]] ElementType type_of(ValueId value) const { return builder_.out_.types[value]; }
+  [[nodiscard]] const Shape& shape_of(ValueId value) const { return builder_.out_.program.values[value].shape; }
+  [[nodiscard]] ValueId id_of(const std::string& name) const { return builder_.ids_.at(name); }
+  [[nodiscard]] const Tensor* stated_tensor(ValueId value) const { return builder_.facts_[value].stated; }
+  [[nodiscard]] const Shape& shape(std::size_t input) const { return shape_of(id(input)); }
   /// The tensor that states it; null, with a remark, of a computed one.
   [[nodiscard]] const Tensor* stated(std::size_t input, std::string_view name) const;
   /// Stated integers of type int64, or int32 where `narrow`.
@@ -162,6 +173,19 @@ class NodeLowering {
 
   /// A value that the program states beside the case's.
   [[nodiscard]] ValueId add_stated(ElementType type, Shape shape, std::vector<double> elements) const;
+  /// Returns the name of a further value of the program, which no case may have.
+  [[nodiscard]] std::string inner_name() const;
+  /// Gives a value that the case does not name a name, for inner nodes.
+  [[nodiscard]] std::string named(ValueId value) const;
+  /// Returns the name of a tensor that the program states beside the case's; empty, with a remark, where it is too
+  /// large.
+  [[nodiscard]] std::string add_constant(Tensor tensor) const;
+  /// Notes that a backend shows the value: as the elements of value `shown`, an output, from `first` on.
+  void is_shown_by(ValueId value, ValueId shown, std::int64_t first) const {
+    builder_.out_.shown.push_back({value, shown, first});
+  }
+  /// Lowers a node of ONNX's own domain that does a part of this one's work.
+  [[nodiscard]] bool lower_inner(Node node) const;
   /// Gives output 0 this tensor: a Constant.
   bool emit_constant(Tensor tensor) const;
   /// Lets the tensor that states input 0 state output 0: an Identity.
@@ -190,6 +214,50 @@ class NodeLowering {
   ProgramBuilder& builder_;
   const Node& node_;
   std::size_t index_;
+};
+
+/// An operator that others define, written down as these: node by node, each lowered at once. After one that is out of
+/// contract nothing is added any more.
+class Expansion {
+ public:
+  /// Inner nodes have this opset version unless they say another.
+  static constexpr std::int64_t kOpset = 21;
+
+  explicit Expansion(const NodeLowering& node) : node_(node) {}
+
+  /// The node's input; "" where it is omitted.
+  [[nodiscard]] std::string input(std::size_t position) const;
+  /// The input, which the case states: a scalar where it has one element.
+  [[nodiscard]] std::string parameter(std::size_t position, std::string_view name);
+  /// The input, which is there, has one element.
+  void expect_one(std::size_t position, std::string_view name);
+  [[nodiscard]] std::string constant(Tensor tensor);
+  /// Returns the name of the output.
+  std::string add(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes = {},
+                  std::int64_t opset = kOpset);
+  /// Adds a node of several outputs, and returns their names.
+  std::vector<std::string> add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs);
+  /// Adds the inner node whose output is the node's own. Returns whether all are within the contract.
+  [[nodiscard]] bool finish(std::string op_type, std::vector<std::string> inputs,
+                            std::vector<Attribute> attributes = {}, std::int64_t opset = kOpset);
+  /// Gives the value to the node.
+  [[nodiscard]] bool finish_with(const std::string& value) { return finish("Identity", {value}); }
+
+  [[nodiscard]] bool is_right() const { return is_right_; }
+  /// Notes that a part is out of contract, as a remark says. Returns no name.
+  std::string give_up() {
+    is_right_ = false;
+    return {};
+  }
+  [[nodiscard]] ElementType type(const std::string& value) const;
+  [[nodiscard]] Shape shape(const std::string& value) const;
+
+ private:
+  bool lower(std::string op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
+             std::vector<Attribute> attributes, std::int64_t opset);
+
+  const NodeLowering& node_;
+  bool is_right_ = true;
 };
 
 // Index lists in row-major order of an output, and the taps of products.
@@ -235,13 +303,15 @@ struct NodeOperator {
   bool (*lower)(const NodeLowering& node);
   /// Bits of the inputs that have the type of input 0; bit 31 stands for all from there on.
   std::uint32_t like_first = 0xFFFFFFFF;
-  /// Computes: judged in float32, float16 and bfloat16 alone.
+  /// Computes: judged in float32, float16 and bfloat16 alone, and where `wraps` in int32.
   bool computes = false;
   std::size_t most_outputs = 1;
   /// The family of the single operator checks everything.
   bool is_single_operator = false;
   std::string_view domain = {};  ///< "" is ONNX's own
   bool is_quantized = false;     ///< a case of one such node is a test of quantized arithmetic
+  bool wraps = false;            ///< int32 too is judged, modulo 2^32
+  std::uint32_t optional = 0;    ///< bits of inputs among the least number that may be omitted
 };
 
 // Each list is in ascending order of versions within a name.
@@ -255,6 +325,9 @@ struct NodeOperator {
 [[nodiscard]] std::span<const NodeOperator> resize_nodes();
 [[nodiscard]] std::span<const NodeOperator> quantization_nodes();
 [[nodiscard]] std::span<const NodeOperator> integer_product_nodes();
+[[nodiscard]] std::span<const NodeOperator> microsoft_nodes();
+[[nodiscard]] std::span<const NodeOperator> normalization_nodes();
+[[nodiscard]] std::span<const NodeOperator> lstm_nodes();
 
 /// Returns the operators of all the lists above.
 [[nodiscard]] std::span<const std::span<const NodeOperator>> all_node_operators();

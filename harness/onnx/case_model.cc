@@ -176,10 +176,40 @@ Result<void> check_counts(const onnx::GraphProto& graph) {
 
 }  // namespace
 
+namespace {
+
+// Whether the names are those under which a node of an unknown operator is written whose case leaves them out.
+bool leaves_names_out(const onnx::NodeProto& node) {
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (!node.input(i).empty() && node.input(i) != "input_" + std::to_string(i)) return false;
+  }
+  return node.output_size() == 1 && node.output(0) == "y";
+}
+
+// Whether the only node is a graph by itself: by its operator, or because it takes quantized data and no operator of a
+// family does.
+bool is_graph_of_one(const onnx::GraphProto& graph) {
+  const onnx::NodeProto& node = graph.node(0);
+  if (is_quantized_graph_operator(node.domain(), node.op_type())) return true;
+  if (find_operator(node.domain(), node.op_type()) != nullptr) return false;
+  if (!is_graph_operator(node.domain(), node.op_type()) || leaves_names_out(node)) return false;
+  const auto& inputs = graph.input();
+  const auto& initializers = graph.initializer();
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const auto& input) {
+                       return is_narrow(static_cast<ElementType>(input.type().tensor_type().elem_type()));
+                     }) ||
+         std::any_of(initializers.begin(), initializers.end(), [](const onnx::TensorProto& tensor) {
+           return !is_answer(tensor.name()) && is_narrow(static_cast<ElementType>(tensor.data_type()));
+         });
+}
+
+}  // namespace
+
 Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::string>& fed,
                              const ValueLookup& lookup) {
   const onnx::GraphProto& graph = model.graph();
-  if (graph.node_size() == 1 && !is_quantized_graph_operator(graph.node(0).domain(), graph.node(0).op_type())) {
+  if (graph.node_size() == 1 && !is_graph_of_one(graph)) {
     return case_from_node(model, graph.node(0), lookup);
   }
   QCONFORM_TRY(check_counts(graph));

@@ -90,6 +90,14 @@ const Operator* operator_of_graphs() {
   return found == operators().end() ? nullptr : &*found;
 }
 
+// Whether a node that graphs are judged with has quantized data and the names of a graph: a pool of bytes, say.
+bool moves_quantized_data(const Case& test_case) {
+  const Node& node = test_case.node();
+  if (node.outputs.empty() || !is_graph_operator(node.domain, node.op_type)) return false;
+  return std::any_of(test_case.inputs.begin(), test_case.inputs.end(),
+                     [](const std::optional<Tensor>& tensor) { return tensor && is_narrow(tensor->type); });
+}
+
 const InputSignature* own_input(const Case& test_case, std::size_t position) {
   const Operator* known = operator_of(test_case);
   return known != nullptr && position < known->inputs.size() ? &known->inputs[position] : nullptr;
@@ -99,7 +107,7 @@ const InputSignature* own_input(const Case& test_case, std::size_t position) {
 
 const Operator* operator_of_subject(std::string_view subject) {
   if (const Operator* known = find_operator("", subject)) return known;
-  return is_quantized_graph_operator(subject) ? operator_of_graphs() : nullptr;
+  return is_graph_operator(subject) ? operator_of_graphs() : nullptr;
 }
 
 const Operator* operator_of(const Case& test_case) {
@@ -107,7 +115,8 @@ const Operator* operator_of(const Case& test_case) {
   const Node& node = test_case.node();
   const Operator* own = find_operator(node.domain, node.op_type);
   if (own != nullptr) return own->judges_graphs ? nullptr : own;
-  return is_quantized_graph_operator(node.domain, node.op_type) ? operator_of_graphs() : nullptr;
+  const bool is_graph = is_quantized_graph_operator(node.domain, node.op_type) || moves_quantized_data(test_case);
+  return is_graph ? operator_of_graphs() : nullptr;
 }
 
 bool is_judged_as_graph(const Case& test_case) {

@@ -143,7 +143,7 @@ rc::Gen<Node> arbitrary_node() {
   return rc::gen::exec([] {
     Node node;
     node.op_type = *arbitrary_name({"QLinearConv", "ConvInteger", "QuantizeLinear", "DequantizeLinear", "Relu"});
-    node.domain = *arbitrary_name({"", "", "", "ai.onnx", "com.microsoft"});
+    node.domain = *arbitrary_name({"", "", "", "ai.onnx", "com.example"});
     node.opset_version = *arbitrary_integer();
     node.attributes = *arbitrary_attributes();
     return node;

@@ -448,6 +448,44 @@ void topk(Draft& d) {
   d.outputs = 2;
 }
 
+Tensor truth(Draft& d, const List& shape) {
+  List values(static_cast<std::size_t>(elements_of(shape)));
+  for (std::int64_t& value : values) value = d.between(0, 1);
+  return make::integers(ElementType::boolean, shape, values);
+}
+
+void logical(Draft& d) {
+  const List whole = d.shape(0, 3);
+  d.input(truth(d, d.broadcast(whole)));
+  d.input(truth(d, whole));
+}
+
+// Parameters of channels, so many of them.
+void normalized_channels(Draft& d, int parameters) {
+  const List x = d.shape(3, 4);
+  d.data(x);
+  for (int i = 0; i < parameters; ++i) d.data({x[1]});
+}
+
+void group_normalization(Draft& d) {
+  const std::int64_t groups = d.between(1, 2);
+  List x = d.shape(3, 4);
+  x[1] = groups * d.between(1, 2);
+  d.data(x);
+  const std::int64_t parameters = d.opset() >= 21 ? x[1] : groups;
+  d.data({parameters});
+  d.data({parameters});
+  d.set("num_groups", groups);
+}
+
+void layer_normalization(Draft& d, bool has_bias) {
+  const List x = d.shape(1, 3);
+  d.data(x);
+  d.data({x.back()});
+  if (has_bias && d.chance(2)) d.data({x.back()});
+  if (d.chance(2)) d.set("axis", std::int64_t{-1});
+}
+
 using Draw = std::function<void(Draft&)>;
 
 const std::map<std::string_view, Draw>& draws() {
@@ -471,6 +509,26 @@ const std::map<std::string_view, Draw>& draws() {
          unary(d);
          d.set("alpha", 0.25F);
        }},
+      {"Pow", [](Draft& d) { broadcasting(d, 2); }},
+      {"PRelu",
+       [](Draft& d) {
+         const List x = d.shape(1, 4);
+         d.data(x);
+         d.data(d.broadcast(x));
+       }},
+      {"Equal", [](Draft& d) { broadcasting(d, 2); }},
+      {"Less", [](Draft& d) { broadcasting(d, 2); }},
+      {"LessOrEqual", [](Draft& d) { broadcasting(d, 2); }},
+      {"Greater", [](Draft& d) { broadcasting(d, 2); }},
+      {"GreaterOrEqual", [](Draft& d) { broadcasting(d, 2); }},
+      {"And", logical},
+      {"Or", logical},
+      {"Not", [](Draft& d) { d.input(truth(d, d.shape(0, 3))); }},
+      {"LayerNormalization", [](Draft& d) { layer_normalization(d, true); }},
+      {"RMSNormalization", [](Draft& d) { layer_normalization(d, false); }},
+      {"InstanceNormalization", [](Draft& d) { normalized_channels(d, 2); }},
+      {"GroupNormalization", group_normalization},
+      {"BatchNormalization", [](Draft& d) { normalized_channels(d, 4); }},
       {"ReduceSum", [](Draft& d) { reduce(d, 13); }},
       {"ReduceMean", [](Draft& d) { reduce(d, 18); }},
       {"ReduceMax", [](Draft& d) { reduce(d, 18); }},

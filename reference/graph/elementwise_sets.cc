@@ -1,5 +1,7 @@
 // Sets behind element-wise functions.
 #include <array>
+#include <bit>
+#include <cstdint>
 
 #include "reference/graph/evaluation.h"
 
@@ -11,10 +13,7 @@ class ElementOperands {
  public:
   ElementOperands(const Elementwise& step, const StepView& view) : step_(step), view_(view) {}
 
-  [[nodiscard]] std::size_t index(std::size_t operand, std::size_t i) const {
-    const auto& map = step_.index.size() > operand ? step_.index[operand] : kIdentity;
-    return map.empty() ? i : static_cast<std::size_t>(map[i]);
-  }
+  [[nodiscard]] std::size_t index(std::size_t operand, std::size_t i) const { return step_.element_of(operand, i); }
   [[nodiscard]] Interval exact(std::size_t operand, std::size_t i) const {
     return view_.operands[operand]->at(index(operand, i));
   }
@@ -26,7 +25,6 @@ class ElementOperands {
   }
 
  private:
-  static inline const std::vector<std::int64_t> kIdentity{};
   const Elementwise& step_;
   const StepView& view_;
 };
@@ -127,6 +125,93 @@ Interval affine(Interval x, double alpha, double beta, int bits) {
   return {value.lo - radius, value.hi + radius};
 }
 
+// Encloses results of a function that rises and is never far from what libraries compute: 4 units in the last place.
+template <typename Real>
+Interval within_four_units(Interval x, const StepView& view, Real real) {
+  const double slack = 8 * std::ldexp(1, -view.bits());
+  const double smallest = 4 * std::ldexp(1, smallest_exponent(view.bits()));
+  const double lo = real(x.lo);
+  const double hi = real(x.hi);
+  const Interval result{lo - std::fabs(lo) * slack - smallest, hi + std::fabs(hi) * slack + smallest};
+  return view.underflowed(view.within_range(result));
+}
+
+Interval square_root(Interval x, const StepView& view) {
+  if (x.lo < 0) return kOpen;
+  const auto is_exact = [](double value) {
+    const double root = std::sqrt(value);
+    return std::fma(root, root, -value) == 0;
+  };
+  const Interval roots{is_exact(x.lo) ? std::sqrt(x.lo) : below(std::sqrt(x.lo)),
+                       is_exact(x.hi) ? std::sqrt(x.hi) : above(std::sqrt(x.hi))};
+  return view.rounded(roots);
+}
+
+// One power for all, or any value: powers of numbers below 0 are numbers for whole exponents alone.
+Interval power(Interval x, Interval exponent, const StepView& view) {
+  const double p = exponent.lo;
+  const bool is_whole = p == std::floor(p) && std::fabs(p) < 0x1p20;
+  const bool divides = p < 0 && x.lo <= 0 && x.hi >= 0;
+  if (exponent.lo != exponent.hi || divides || (x.lo < 0 && !is_whole)) return kOpen;
+  const auto real = [p](double value) { return std::pow(value, p); };
+  const bool is_even = is_whole && std::fmod(p, 2) == 0;
+  const Interval base = is_even ? magnitude(x) : x;
+  const bool falls = p < 0;
+  return within_four_units(falls ? Interval{base.hi, base.lo} : base, view, real);
+}
+
+// 1, 0, or both.
+Interval truth(bool is_certain, bool is_possible) {
+  return {is_certain ? 1.0 : 0.0, is_possible ? 1.0 : 0.0};
+}
+
+std::optional<Interval> deciding(Function function, Interval a, Interval b) {
+  switch (function) {
+    case Function::equal: return truth(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.lo <= b.hi && b.lo <= a.hi);
+    case Function::less: return truth(a.hi < b.lo, a.lo < b.hi);
+    case Function::less_or_equal: return truth(a.hi <= b.lo, a.lo <= b.hi);
+    case Function::logical_and: return truth(a.lo != 0 && b.lo != 0, a.hi != 0 && b.hi != 0);
+    case Function::logical_or: return truth(a.lo != 0 || b.lo != 0, a.hi != 0 || b.hi != 0);
+    default: return std::nullopt;
+  }
+}
+
+// Whether computing it costs so much that few different operands are worth remembering.
+bool is_slow(Function function) {
+  switch (function) {
+    case Function::sigmoid:
+    case Function::tanh:
+    case Function::erf:
+    case Function::gelu:
+    case Function::gelu_tanh:
+    case Function::exp:
+    case Function::log: return true;
+    default: return false;
+  }
+}
+
+// Results of a slow function by their operand. Those of 8-bit data have 256 values; others fall out again.
+class FunctionTable {
+ public:
+  template <typename Compute>
+  Interval at(Interval x, Compute compute) {
+    const std::size_t slot =
+        (std::bit_cast<std::uint64_t>(x.lo) * 0x9E3779B97F4A7C15U ^ std::bit_cast<std::uint64_t>(x.hi)) >> 52;
+    Entry& entry = entries_[slot];
+    if (entry.is_filled && entry.x.lo == x.lo && entry.x.hi == x.hi) return entry.y;
+    entry = {x, compute(), true};
+    return entry.y;
+  }
+
+ private:
+  struct Entry {
+    Interval x{0, 0};
+    Interval y{0, 0};
+    bool is_filled = false;
+  };
+  std::vector<Entry> entries_ = std::vector<Entry>(4096);
+};
+
 // Those that round once, or as a whole.
 Interval rounding(const Elementwise& step, const StepView& view, const ElementOperands& of, std::size_t i) {
   const Interval x = of.ends(0, i);
@@ -150,6 +235,14 @@ Interval rounding(const Elementwise& step, const StepView& view, const ElementOp
     case Function::erf: return around(x, bits, [](double v) { return std::erf(v); });
     case Function::gelu: return around_gelu(x, bits, gelu);
     case Function::gelu_tanh: return around_gelu(x, bits, gelu_by_tanh);
+    case Function::sqrt: return square_root(x, view);
+    case Function::exp: return within_four_units(x, view, [](double v) { return std::exp(v); });
+    case Function::log: return x.lo <= 0 ? kOpen : within_four_units(x, view, [](double v) { return std::log(v); });
+    case Function::pow: return power(x, of.ends(1, i), view);
+    case Function::prelu: {
+      const Interval slope = of.ends(1, i);
+      return view.rounded(hull(leaky(x, slope.lo), leaky(x, slope.hi)));
+    }
     default: return x;
   }
 }
@@ -159,7 +252,11 @@ std::optional<Interval> selecting(const Elementwise& step, const StepView& view,
                                   std::size_t i) {
   const Interval x = of.ends(0, i);
   const std::size_t count = view.operands.size();
+  if (count == 2) {
+    if (const auto decided = deciding(step.function, x, of.ends(1, i))) return decided;
+  }
   switch (step.function) {
+    case Function::logical_not: return Interval{1 - x.hi, 1 - x.lo};
     case Function::neg: return negative(x);
     case Function::abs: return magnitude(x);
     case Function::relu: return larger(x, {0, 0});
@@ -205,10 +302,13 @@ Spread linear(const Elementwise& step, const StepView& view, const ElementOperan
   y.magnitude.resize(y.size());
   const bool is_product = step.function == Function::mul;
   y.unit = linear_unit(step, view);
+  const int roundings = (is_product ? a.roundings() + b.roundings() : std::max(a.roundings(), b.roundings())) + 1;
+  if (a.is_counted() && b.is_counted()) y.counted = roundings;
   y.terms = is_product ? std::max(2, a.terms + b.terms) : std::max({1, a.terms, b.terms}) + 1;
   y.extra = std::max(a.extra, b.extra) + (a.terms > 1 || b.terms > 1 ? 1 : 0);
-  y.count_roundings((is_product ? a.roundings() + b.roundings() : std::max(a.roundings(), b.roundings())) + 1);
+  y.count_roundings(roundings);
   for (std::size_t i = 0; i < y.size(); ++i) {
+    if (view.skips(i)) continue;
     const double sizes[] = {of.magnitude(0, i), of.magnitude(1, i)};
     y.magnitude[i] = is_product ? sizes[0] * sizes[1] : sizes[0] + sizes[1];
     if (is_open_anywhere(view, of, i)) y.magnitude[i] = kInfinity;
@@ -238,6 +338,15 @@ std::optional<int> unit_behind(const Elementwise& step, const StepView& view) {
   return finer(unit, finest_unit(bounds));
 }
 
+// A sum of integers as a float: the first of a chain's roundings.
+Spread of_integers(const StepView& view) {
+  Spread y = *view.operands[0];
+  y.magnitude.resize(y.size());
+  y.counted = 1;
+  for (std::size_t i = 0; i < y.size(); ++i) y.magnitude[i] = std::max(std::fabs(y.lo[i]), std::fabs(y.hi[i]));
+  return y;
+}
+
 bool is_linear(Function function) {
   return function == Function::add || function == Function::sub || function == Function::mul;
 }
@@ -247,6 +356,10 @@ bool is_linear(Function function) {
 Spread spread_of(const Elementwise& step, const StepView& view) {
   const ElementOperands of(step, view);
   const bool is_whole = is_integer(view.result().type);
+  if (step.function == Function::cast && view.carries_chain() && view.value(0).type == ElementType::int32 &&
+      view.result().type == ElementType::float32) {
+    return of_integers(view);
+  }
   if (is_linear(step.function) && view.carries_chain() && !is_whole) {
     if (step.function != Function::add || view.tier < Tier::fused_int8) return linear(step, view, of);
     const Spread biases[] = {with_fused_bias(step, view, 0), with_fused_bias(step, view, 1)};
@@ -256,10 +369,17 @@ Spread spread_of(const Elementwise& step, const StepView& view) {
   }
   Spread y(view.elements());
   bool selects = false;
+  std::optional<FunctionTable> table;
+  if (is_slow(step.function)) table.emplace();
   for (std::size_t i = 0; i < y.size(); ++i) {
+    if (view.skips(i)) continue;
     if (is_open_anywhere(view, of, i)) {
       const bool is_stored = step.function == Function::round_saturate;
       y.set(i, is_stored ? rounded_and_saturated(kOpen, kOpen, view.result().type) : kOpen);
+      continue;
+    }
+    if (table) {
+      y.set(i, table->at(of.ends(0, i), [&] { return rounding(step, view, of, i); }));
       continue;
     }
     const auto selected = selecting(step, view, of, i);

@@ -62,8 +62,11 @@ inline constexpr Interval kOpen{-kInfinity, kInfinity};
 struct Spread : Bounds {
   /// Sums of magnitudes that roundings are relative to; empty: `lo` and `hi` have all roundings in them.
   std::vector<double> magnitude = {};
-  int terms = 0;              ///< K of the chain so far; 0: no chain
-  int extra = 0;              ///< further roundings of the chain
+  int terms = 0;  ///< K of the chain so far; 0: no chain
+  int extra = 0;  ///< further roundings of the chain
+  /// Set in the place of `terms` and `extra` where the chain begins with integers or parameters, not with a DQ: the
+  /// roundings that a term has passed through, at most.
+  std::optional<int> counted{};
   std::optional<int> unit{};  ///< set where values are exact: each exact element is a multiple of 2^unit
   bool is_stated = false;     ///< an input or initializer, or one that was moved
 
@@ -81,9 +84,12 @@ struct Spread : Bounds {
   /// Roundings that a term of the chain has passed through, at most; a lone DQ's is one. Those of Q's quotient come
   /// behind: two of the five that ends() adds.
   [[nodiscard]] int roundings() const {
+    if (counted) return *counted;
     if (magnitude.empty()) return 0;
     return terms == 1 && extra == 0 ? 1 : terms + 3 + extra;
   }
+  /// Whether it stands in no chain that began with a DQ.
+  [[nodiscard]] bool is_counted() const { return counted || magnitude.empty(); }
   /// Counts at least that many.
   void count_roundings(int most) { extra = std::max(extra, most - 3 - terms); }
 
@@ -96,16 +102,17 @@ struct Spread : Bounds {
     return unit && *unit >= std::max(smallest_exponent(bits), -126) && sum <= std::ldexp(1, *unit + bits);
   }
   /// How far the roundings of its chain move the element (any-association), in a type of `bits` bits of precision.
-  [[nodiscard]] double radius(std::size_t i, int bits) const {
+  /// `quotient`: those of the quotient that a Q takes, which a chain behind a DQ has counted.
+  [[nodiscard]] double radius(std::size_t i, int bits, int quotient = 0) const {
     if (magnitude.empty() || magnitude[i] == 0 || is_exact(i, bits)) return 0;
-    const double m = terms + 5 + extra;
+    const double m = counted ? *counted + quotient : terms + 5 + extra;
     const double unity = std::ldexp(1, bits);
     if (m >= unity) return kInfinity;
     return m / (unity - m) * magnitude[i] * (1 + 0x1p-50) + (2.0 * terms + 4) * 0x1p-126;
   }
   /// The element with the roundings of its chain.
-  [[nodiscard]] Interval ends(std::size_t i, int bits) const {
-    const double moved = radius(i, bits);
+  [[nodiscard]] Interval ends(std::size_t i, int bits, int quotient = 0) const {
+    const double moved = radius(i, bits, quotient);
     return moved == 0 ? at(i) : Interval{below(lo[i] - moved), above(hi[i] + moved)};
   }
 };
@@ -130,6 +137,11 @@ class GrowingBounds {
   std::unique_ptr<State> state_;
 };
 
+/// By value: which of its elements the program's outputs need; an empty list where all are. Empty where outputs leave
+/// out little.
+using WantedElements = std::vector<std::vector<char>>;
+[[nodiscard]] WantedElements wanted_elements(const Program& program);
+
 // A step to be evaluated, and the function of each kind of step.
 
 /// Numbers below may be flushed to zero: the smallest normal one of float32.
@@ -141,6 +153,11 @@ struct StepView {
   const Step& step;
   std::span<const Spread* const> operands;
   Tier tier;
+  /// By element of the result: 0 where no output needs it. Null: all are needed.
+  const std::vector<char>* wanted = nullptr;
+
+  /// Whether element i may be left out.
+  [[nodiscard]] bool skips(std::size_t i) const { return wanted != nullptr && (*wanted)[i] == 0; }
 
   [[nodiscard]] const Value& result() const { return program.values[step.result]; }
   [[nodiscard]] const Value& value(std::size_t operand) const { return program.values[step.operands[operand]]; }
@@ -179,6 +196,10 @@ struct StepView {
 [[nodiscard]] Spread spread_of(const ArgMax& step, const StepView& view);
 [[nodiscard]] Spread spread_of(const Requantize& step, const StepView& view);
 [[nodiscard]] Spread spread_of(const TopK& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const Normalize& step, const StepView& view);
+
+/// Adds to the set of a sum what follows from activations that its accuracy_level permits to be narrower.
+void include_narrow_activations(const WeightedSum& sum, const StepView& view, Spread& y);
 
 // Functions of integers and of DynamicQuantizeLinear.
 [[nodiscard]] Interval wrapped_to_32_bits(Interval x);

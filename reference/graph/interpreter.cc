@@ -102,10 +102,26 @@ float gelu_tanh32(float x) {
   return 0.5F * x * (1 + tanh32(factor * (x + 0.044715F * (x * x * x))));
 }
 
-float combined32(Function function, float a, float b) {
-  if (function == Function::add) return a + b;
-  if (function == Function::sub) return a - b;
-  return function == Function::mul ? a * b : a / b;
+template <typename T>
+T combined(Function function, T a, T b) {
+  switch (function) {
+    case Function::add: return a + b;
+    case Function::sub: return a - b;
+    case Function::mul: return a * b;
+    case Function::pow: return static_cast<T>(std::pow(static_cast<double>(a), static_cast<double>(b)));
+    case Function::prelu: return a < 0 ? b * a : a;
+    default: return a / b;
+  }
+}
+
+bool is_true(Function function, double a, double b) {
+  switch (function) {
+    case Function::equal: return a == b;
+    case Function::less: return a < b;
+    case Function::less_or_equal: return a <= b;
+    case Function::logical_and: return a != 0 && b != 0;
+    default: return a != 0 || b != 0;
+  }
 }
 
 float dynamic_scale(float largest, float least) {
@@ -148,6 +164,9 @@ float applied32(const Elementwise& what, float x, bool fma) {
     case Function::erf: return erf32(x);
     case Function::gelu: return gelu32(x);
     case Function::gelu_tanh: return gelu_tanh32(x);
+    case Function::sqrt: return std::sqrt(x);
+    case Function::exp: return exp32(x);
+    case Function::log: return static_cast<float>(std::log(static_cast<double>(x)));
     default: return x;
   }
 }
@@ -273,8 +292,7 @@ class Interpreter {
   }
 
   [[nodiscard]] double element(const Elementwise& what, std::size_t which, std::size_t i) const {
-    const bool has_index = which < what.index.size() && !what.index[which].empty();
-    return operand(which)[has_index ? static_cast<std::size_t>(what.index[which][i]) : i];
+    return operand(which)[what.element_of(which, i)];
   }
 
   Elements compute(const Elementwise& what) {
@@ -285,7 +303,18 @@ class Interpreter {
         case Function::add:
         case Function::sub:
         case Function::mul:
-        case Function::div: y[i] = stored(combined32(what.function, narrow(x), narrow(element(what, 1, i)))); break;
+        case Function::div:
+        case Function::pow:
+        case Function::prelu:
+          y[i] = is_integer(type_) ? combined(what.function, x, element(what, 1, i))
+                                   : stored(combined(what.function, narrow(x), narrow(element(what, 1, i))));
+          break;
+        case Function::equal:
+        case Function::less:
+        case Function::less_or_equal:
+        case Function::logical_and:
+        case Function::logical_or: y[i] = is_true(what.function, x, element(what, 1, i)) ? 1 : 0; break;
+        case Function::logical_not: y[i] = x != 0 ? 0 : 1; break;
         case Function::max:
         case Function::min: y[i] = extreme(what, i); break;
         case Function::wrap32: y[i] = static_cast<double>(wrap_to_int32(integer_or_zero(x))); break;
@@ -329,6 +358,27 @@ class Interpreter {
       const float total = sum.total();
       for (std::size_t k = 0; k < length; ++k) y[first + k * inner] = stored(row[k] / total);
     });
+    return y;
+  }
+
+  Elements compute(const Normalize& what) {
+    const Elements& x = operand(0);
+    Elements y(x.size());
+    const auto length = static_cast<std::size_t>(what.length);
+    const auto count = static_cast<float>(what.length);
+    ProductSum<float> sum(arithmetic_);
+    for (std::size_t first = 0; first + length <= x.size() && length > 0; first += length) {
+      sum.clear();
+      for (std::size_t k = 0; k < length; ++k) sum.add(narrow(x[first + k]), 1);
+      const float mean = what.centred ? sum.total() / count : 0;
+      sum.clear();
+      for (std::size_t k = 0; k < length; ++k) {
+        const float difference = narrow(x[first + k]) - mean;
+        sum.add(difference, difference);
+      }
+      const float deviation = std::sqrt(sum.total() / count + static_cast<float>(what.epsilon));
+      for (std::size_t k = 0; k < length; ++k) y[first + k] = stored((narrow(x[first + k]) - mean) / deviation);
+    }
     return y;
   }
 

@@ -49,6 +49,12 @@ struct WeightedSum {
   double alpha = 1;
   double beta = 1;
   std::vector<std::int32_t> divisor{};  ///< by output element; empty: 1
+  /// What a MatMulNBits permits by its accuracy_level: `a` may be quantized to 8 bits in blocks of so many terms, each
+  /// by its largest magnitude (4), or rounded to a type of so many bits of precision (2, 3). 0: neither.
+  std::int64_t activation_block = 0;
+  int activation_bits = 0;
+
+  [[nodiscard]] bool permits_narrow_activations() const { return activation_block > 0 || activation_bits > 0; }
 };
 
 /// y[i] = the largest (or smallest) of operand 0's elements in its taps. MaxPool, ReduceMax, ReduceMin.
@@ -80,11 +86,22 @@ enum class Function : std::uint8_t {
   sigmoid,
   tanh,
   erf,
-  gelu,            ///< x/2 * (1 + erf(x / sqrt 2))
-  gelu_tanh,       ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
-  cast,            ///< to the value's type, a float type
-  where,           ///< operand 0 chooses between operands 1 and 2
-  wrap32,          ///< an integer in two's complement of 32 bits
+  gelu,       ///< x/2 * (1 + erf(x / sqrt 2))
+  gelu_tanh,  ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+  cast,       ///< to the value's type, a float type
+  where,      ///< operand 0 chooses between operands 1 and 2
+  wrap32,     ///< an integer in two's complement of 32 bits
+  sqrt,
+  exp,
+  log,
+  pow,            ///< a to the power of b
+  prelu,          ///< x, or b * x below 0
+  equal,          ///< 1 or 0, as are the next four
+  less,           ///< a < b
+  less_or_equal,  ///< a <= b
+  logical_and,
+  logical_or,
+  logical_not,
   dynamic_scale,   ///< (a - b) / 255; of a = b = 0 any number from 0 on
   round_saturate,  ///< round a half to even, add b, saturate to the value's type, an integer type
 };
@@ -92,16 +109,32 @@ enum class Function : std::uint8_t {
 /// y[i] = function(operand 0 [index 0 of i], ...), with broadcasting worked out.
 struct Elementwise {
   Function function = Function::add;
-  /// By operand, then by output element; an empty list is i itself.
+  /// By operand, then by output element; an empty list is i itself, and a list of one number is that for all.
   std::vector<std::vector<std::int64_t>> index{};
   double alpha = 0;
   double beta = 0;
+
+  /// Which element of an operand output element i is computed from.
+  [[nodiscard]] std::size_t element_of(std::size_t operand, std::size_t i) const {
+    if (operand >= index.size() || index[operand].empty()) return i;
+    const std::vector<std::int64_t>& list = index[operand];
+    return static_cast<std::size_t>(list.size() == 1 ? list[0] : list[i]);
+  }
 };
 
 /// y[i] = exp(x[i]) / sum of exp(x[j]) over the elements of its own row. Operand 0 is seen as [outer, length, inner].
 struct Softmax {
   std::int64_t length = 1;
   std::int64_t inner = 1;
+};
+
+/// y[i] = (x[i] - mean) / sqrt(variance + epsilon) of the `length` elements of its row: the tensor is [outer, length].
+/// LayerNormalization, InstanceNormalization, GroupNormalization, without their scale and bias. Where not `centred`,
+/// x[i] / sqrt(mean of squares + epsilon): RMSNormalization.
+struct Normalize {
+  std::int64_t length = 1;
+  double epsilon = 1e-5;
+  bool centred = true;
 };
 
 /// y[i] = which element of its row is the largest: an index along the axis, of type int64.
@@ -128,7 +161,9 @@ struct TopK {
 };
 
 struct Step {
-  std::variant<Quantize, Dequantize, WeightedSum, Extreme, Move, Elementwise, Softmax, ArgMax, Requantize, TopK> what;
+  std::variant<Quantize, Dequantize, WeightedSum, Extreme, Move, Elementwise, Softmax, ArgMax, Requantize, TopK,
+               Normalize>
+      what;
   std::vector<ValueId> operands;
   ValueId result = 0;
   std::size_t node = 0;  ///< its number in the graph

@@ -87,6 +87,9 @@ Interval of_stated(const Quantize& step, ElementType x_type, double x, std::size
   return result;
 }
 
+// A reciprocal and its product, in the place of a division.
+constexpr int kQuotientRoundings = 2;
+
 bool is_valid(double scale) {
   return std::isfinite(scale) && scale != 0;
 }
@@ -98,18 +101,21 @@ bool has_rounded_difference(const Dequantize& step, const StepView& view) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double zero_point = step.node.x_zero_point[step.node.layout.parameter_of(static_cast<std::int64_t>(i))];
     if (!is_integer(step.node.x_type) && zero_point != 0) return true;  // float8 has many exponents
+    if (zero_point != std::floor(zero_point)) return true;
     if (std::max(std::fabs(x.lo[i] - zero_point), std::fabs(x.hi[i] - zero_point)) > exact_up_to) return true;
   }
   return false;
 }
 
 // difference * scale, before a chain's own roundings.
-Interval dequantized(const DequantizeLinear& node, const StepView& view, Interval difference, double scale) {
+Interval dequantized(const DequantizeLinear& node, const StepView& view, Interval difference, double scale,
+                     bool is_fractional = false) {
   const auto of = [&](auto operand) {
     return of_ends(difference, [&](double end) { return product(operand(end), scale); });
   };
   const Interval exact = of([](double end) { return end; });
-  const bool has_wide_difference = node.x_type == ElementType::int32 || !is_integer(node.x_type) || view.bits() < 24;
+  const bool has_wide_difference =
+      node.x_type == ElementType::int32 || !is_integer(node.x_type) || view.bits() < 24 || is_fractional;
   if (!has_wide_difference || view.tier == Tier::exact) return exact;
   // Rule D2 rounds the difference to y's type first; where that overflows, the product is no number.
   const double limit = overflow_of(node.y_type);
@@ -130,9 +136,10 @@ Spread spread_of(const Quantize& step, const StepView& view) {
   std::vector<double> shifts;
   if (view.tier == Tier::fused_fixed_point) shifts = fixed_point_errors(step, view);
   for (std::size_t i = 0; i < x.size(); ++i) {
+    if (view.skips(i)) continue;
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.y_scale[parameter];
-    const Interval ends = x.ends(i, bits);
+    const Interval ends = x.ends(i, bits, kQuotientRoundings);
     if (!is_valid(scale) || ends.is_open() || std::isnan(ends.lo)) {
       // NaN may become anything, but what is stored is an element of y.
       y.set(i, is_integer(node.y_type) ? interval_of(range_of(node.y_type)) : kOpen);
@@ -169,13 +176,14 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
   const std::optional<int> unit = finer(finer(x.unit, 0), finest_unit(node.x_zero_point));
   if (view.program.may_be_exact && unit) y.unit = *unit + *finest_unit(node.x_scale);
   for (std::size_t i = 0; i < x.size(); ++i) {
+    if (view.skips(i)) continue;
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.x_scale[parameter];
     const double zero_point = node.x_zero_point[parameter];
     Interval result = kOpen;
     if (is_valid(scale) && std::isfinite(zero_point) && !x.at(i).is_open()) {
       const Interval difference{x.lo[i] - zero_point, x.hi[i] - zero_point};
-      result = dequantized(node, view, difference, scale);
+      result = dequantized(node, view, difference, scale, zero_point != std::floor(zero_point));
       // Rule D3: the difference of int32 may wrap.
       if (node.x_type == ElementType::int32 && view.tier != Tier::exact) {
         result = hull(result, dequantized(node, view, wrapped_to_32_bits(difference), scale));
@@ -208,6 +216,7 @@ Spread spread_of(const Requantize& step, const StepView& view) {
   Spread y(x.size());
   if (view.program.may_be_exact) y.unit = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
+    if (view.skips(i)) continue;
     const Requantization& parameters = step.parameters[step.parameters.size() == 1 ? 0 : i];
     const Interval whole = interval_of(parameters.y_range);
     if (x.at(i).is_open()) {

@@ -1,7 +1,7 @@
 // The values that elements of a quantized graph may have: those of the graph as written, and all that a right rewriting
 // of it computes. docs/graphs.md has the proofs.
 //
-// There are tiers from strict to loose; each holds the one before it. The first four are right by default, the
+// There are tiers from strict to loose; each holds the one before it. The first five are right by default, the
 // others under profiles that admit them.
 //
 //   exact             the real value of the formula. Each Q rounds it once.
@@ -11,6 +11,8 @@
 //   any-association   for a chain of linear nodes between DQs and Q: within m/(2^p-m) * T of the exact value, where T
 //                     is the sum of the magnitudes of the centred terms, p the type's bits of precision, and
 //                     m = K + 5 for K terms, and 1 more for alpha, beta, a divisor and each further linear node.
+//   stated-accuracy   the same, and what the accuracy_level of a MatMulNBits permits: activations rounded to 8 bits in
+//                     blocks, to float16 or to bfloat16.
 //   fused-int8        the same, and a stated float bias may be rounded to a multiple of sx * sw first: integer kernels
 //                     with the parameters of the unit, in F_5 or D of reference/numerics/admissible.h.
 //   fused-q31         the same, and Q may multiply by a 31-bit integer and shift, with ties either way: Q31 there.
@@ -33,8 +35,9 @@
 namespace qconform::reference::graph {
 
 /// The tiers of graphs, from strict to loose.
-inline constexpr std::array kGraphTiers{Tier::exact,           Tier::float32_sums, Tier::as_written,
-                                        Tier::any_association, Tier::fused_int8,   Tier::fused_fixed_point};
+inline constexpr std::array kGraphTiers{
+    Tier::exact,           Tier::float32_sums, Tier::as_written,       Tier::any_association,
+    Tier::stated_accuracy, Tier::fused_int8,   Tier::fused_fixed_point};
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

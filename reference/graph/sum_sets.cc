@@ -104,9 +104,11 @@ std::optional<int> unit_of(const WeightedSum& step, const StepView& view) {
 }
 
 template <typename Kind>
-std::vector<SumBall> sums_of(const Kind& taps, std::size_t elements, const OperandFactors& a, const OperandFactors* b) {
-  std::vector<SumBall> sums(elements);
-  for (std::size_t i = 0; i < elements; ++i) sums[i] = sum_of(taps, static_cast<std::int64_t>(i), a, b);
+std::vector<SumBall> sums_of(const Kind& taps, const StepView& view, const OperandFactors& a, const OperandFactors* b) {
+  std::vector<SumBall> sums(view.elements());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (!view.skips(i)) sums[i] = sum_of(taps, static_cast<std::int64_t>(i), a, b);
+  }
   return sums;
 }
 
@@ -139,7 +141,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     c = is_fused ? OperandFactors(with_fused_bias(step, view)) : OperandFactors(*view.operands.back());
   }
   std::vector<SumBall> sums =
-      std::visit([&](const auto& taps) { return sums_of(taps, view.elements(), a, b ? &*b : nullptr); }, step.taps);
+      std::visit([&](const auto& taps) { return sums_of(taps, view, a, b ? &*b : nullptr); }, step.taps);
   std::int64_t most_terms = 1;
   for (const SumBall& sum : sums) most_terms = std::max(most_terms, sum.terms);
 
@@ -162,6 +164,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
   const double m = static_cast<double>(most_terms) + (c ? 1 : 0) + (step.alpha != 1 ? 1 : 0) +
                    (step.beta != 1 ? 1 : 0) + (step.divisor.empty() ? 0 : 1);
   for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (view.skips(i)) continue;
     finish(step, i, c ? &*c : nullptr, sums[i]);
     const SumBall& sum = sums[i];
     if (!std::isfinite(sum.magnitude) || sum.magnitude >= overflow_of(view.result().type) || m >= unity) {
@@ -187,6 +190,8 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     radius += m / (unity - m) * sum.magnitude * (1 + 0x1p-40);
     y.set(i, view.rounded({sum.value - radius, sum.value + radius}));
   }
+  if (view.tier >= Tier::stated_accuracy && step.permits_narrow_activations())
+    include_narrow_activations(step, view, y);
   return y;
 }
 
@@ -195,6 +200,7 @@ Spread spread_of(const Extreme& step, const StepView& view) {
   y.unit = view.operands[0]->unit;
   const auto over = [&](const auto& taps) {
     for (std::size_t i = 0; i < y.size(); ++i) {
+      if (view.skips(i)) continue;
       // The largest of no taps is minus infinity.
       Interval found = step.smallest ? Interval{kInfinity, kInfinity} : Interval{-kInfinity, -kInfinity};
       bool is_open = false;
@@ -215,7 +221,11 @@ Spread spread_of(const Move& step, const StepView& view) {
   y.is_stated = true;
   y.unit = view.program.may_be_exact ? std::optional(1024) : std::nullopt;
   bool carries_chain = false;
+  bool is_counted = true;
+  int most = 0;
   for (const Spread* operand : view.operands) {
+    is_counted = is_counted && operand->is_counted();
+    most = std::max(most, operand->roundings());
     y.terms = std::max(y.terms, operand->terms);
     y.extra = std::max(y.extra, operand->extra);
     y.unit = finer(y.unit, operand->unit);
@@ -223,7 +233,10 @@ Spread spread_of(const Move& step, const StepView& view) {
     carries_chain = carries_chain || !operand->magnitude.empty();
   }
   if (carries_chain) y.magnitude.resize(y.size());
+  if (carries_chain && is_counted) y.counted = most;
+  if (carries_chain && !is_counted && most > y.roundings()) y.count_roundings(most);
   for (std::size_t i = 0; i < y.size(); ++i) {
+    if (view.skips(i)) continue;
     const std::int32_t from = step.operand.empty() ? 0 : step.operand[i];
     if (from < 0) continue;
     const Spread& x = *view.operands[static_cast<std::size_t>(from)];
@@ -245,27 +258,37 @@ struct SoftmaxRow {
   [[nodiscard]] std::size_t at(std::int64_t j) const { return first + static_cast<std::size_t>(j) * inner; }
 };
 
-// The softmax of element j rises with its own x and falls with all others.
-Interval softmax_at(const Softmax& step, const StepView& view, const SoftmaxRow& row, std::int64_t j) {
-  const auto one_end = [&](bool is_low) {
-    const Interval own = view.ends(0, row.at(j));
-    const double x = is_low ? own.lo : own.hi;
-    double sum = 1;
-    for (std::int64_t k = 0; k < step.length; ++k) {
-      if (k == j) continue;
-      const Interval other = view.ends(0, row.at(k));
-      sum += std::exp((is_low ? other.hi : other.lo) - x);
-    }
-    return 1 / sum;
-  };
-  return {one_end(true), one_end(false)};
-}
+// The sums of a row's exponentials, less the exponential of its largest element in each: at the low ends of all
+// elements, and at the high ends.
+struct RowExponentials {
+  double largest = -kInfinity;
+  double distance = 0;  // from the least element to the largest
+  double sum_of_low = 0;
+  double sum_of_high = 0;
 
-double largest_distance(const Softmax& step, const StepView& view, const SoftmaxRow& row) {
-  Interval all{kInfinity, -kInfinity};
-  for (std::int64_t j = 0; j < step.length; ++j) all = hull(all, view.ends(0, row.at(j)));
-  return all.hi - all.lo;
-}
+  RowExponentials(const Softmax& step, const StepView& view, const SoftmaxRow& row) {
+    Interval all{kInfinity, -kInfinity};
+    for (std::int64_t j = 0; j < step.length; ++j) all = hull(all, view.ends(0, row.at(j)));
+    largest = all.hi;
+    distance = all.hi - all.lo;
+    if (!std::isfinite(distance)) return;
+    for (std::int64_t j = 0; j < step.length; ++j) {
+      const Interval x = view.ends(0, row.at(j));
+      sum_of_low += std::exp(x.lo - largest);
+      sum_of_high += std::exp(x.hi - largest);
+    }
+  }
+
+  // The softmax of an element rises with its own x and falls with all others.
+  [[nodiscard]] Interval at(Interval x) const {
+    const double low = std::exp(x.lo - largest);
+    const double high = std::exp(x.hi - largest);
+    const double others_high = std::max(0.0, sum_of_high - high);
+    const double others_low = std::max(0.0, sum_of_low - low);
+    // Without a number where all that it is divided by underflows.
+    return {low == 0 ? 0 : low / (low + others_high), high + others_low == 0 ? 1 : high / (high + others_low)};
+  }
+};
 
 }  // namespace
 
@@ -273,20 +296,22 @@ Spread spread_of(const Softmax& step, const StepView& view) {
   Spread y(view.elements());
   const auto length = static_cast<std::size_t>(step.length);
   const auto inner = static_cast<std::size_t>(step.inner);
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const SoftmaxRow row{i / (length * inner) * length * inner + i % inner, inner};
+  const double absolute = 4 * std::ldexp(1, -view.bits());
+  for (std::size_t row_number = 0; length != 0 && row_number < y.size() / length; ++row_number) {
+    const SoftmaxRow row{row_number / inner * length * inner + row_number % inner, inner};
+    const RowExponentials exponentials(step, view, row);
     // Roundings: of the difference, which the exponential magnifies; of each exponential, the sum and the division.
-    const double distance = largest_distance(step, view, row);
-    if (!std::isfinite(distance)) {
-      y.set(i, kOpen);
-      continue;
+    const double slack = (static_cast<double>(length) + exponentials.distance + 8) * std::ldexp(1, -view.bits());
+    for (std::int64_t j = 0; j < step.length; ++j) {
+      const std::size_t i = row.at(j);
+      if (!std::isfinite(exponentials.distance)) {
+        y.set(i, kOpen);
+        continue;
+      }
+      const Interval real = exponentials.at(view.ends(0, i));
+      y.set(i, {std::max(0.0, real.lo * (1 - slack) - absolute),
+                std::min(1 + absolute, real.hi * (1 + slack) + absolute)});
     }
-    const double slack = (static_cast<double>(length) + distance + 8) * std::ldexp(1, -view.bits());
-    const auto position = static_cast<std::int64_t>(i / inner % length);
-    const Interval real = softmax_at(step, view, row, position);
-    const double absolute = 4 * std::ldexp(1, -view.bits());
-    y.set(i,
-          {std::max(0.0, real.lo * (1 - slack) - absolute), std::min(1 + absolute, real.hi * (1 + slack) + absolute)});
   }
   return y;
 }
@@ -298,6 +323,7 @@ Spread spread_of(const ArgMax& step, const StepView& view) {
   const auto length = static_cast<std::size_t>(step.length);
   const auto inner = static_cast<std::size_t>(step.inner);
   for (std::size_t i = 0; i < y.size(); ++i) {
+    if (view.skips(i)) continue;
     const SoftmaxRow row{i / inner * length * inner + i % inner, inner};
     const auto best = [&](std::int64_t j) {
       const Interval x = view.ends(0, row.at(j));
@@ -398,10 +424,7 @@ Spread with_fused_bias(const Elementwise& add, const StepView& view, std::size_t
   const Step* step = step_of(view.program, view.step.operands[1 - bias]);
   const auto* sum = step == nullptr ? nullptr : std::get_if<WeightedSum>(&step->what);
   if (sum == nullptr || !sum->c_index.empty() || !is_float_bias(c, view.value(bias))) return c;
-  const auto index = [&](std::size_t operand, std::size_t i) {
-    const bool is_listed = add.index.size() > operand && !add.index[operand].empty();
-    return is_listed ? static_cast<std::size_t>(add.index[operand][i]) : i;
-  };
+  const auto index = [&](std::size_t operand, std::size_t i) { return add.element_of(operand, i); };
   const std::vector<double> scales = product_scales(view.program, *step, view.operands[1 - bias]->size());
   for (std::size_t i = 0; i < view.elements(); ++i) {
     const std::size_t at = index(bias, i);

@@ -230,6 +230,7 @@ std::string_view name_of(Tier tier) {
     case Tier::float32_sums: return "acc32";
     case Tier::as_written: return "as-written";
     case Tier::any_association: return "any-association";
+    case Tier::stated_accuracy: return "stated-accuracy";
     case Tier::fused_int8: return "fused-int8";
     case Tier::fused_fixed_point: return "fused-q31";
     case Tier::float_convolution: break;

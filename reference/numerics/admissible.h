@@ -131,17 +131,27 @@ enum class Tier : std::uint8_t {
   float32_sums,
   as_written,
   any_association,
+  stated_accuracy,
   fused_int8,
   fused_fixed_point,
 };
 
-inline constexpr Tier kAllTiers[] = {
-    Tier::exact,        Tier::float32,    Tier::fixed_point,     Tier::fixed_point_float32, Tier::float_convolution,
-    Tier::float32_sums, Tier::as_written, Tier::any_association, Tier::fused_int8,          Tier::fused_fixed_point};
+inline constexpr Tier kAllTiers[] = {Tier::exact,
+                                     Tier::float32,
+                                     Tier::fixed_point,
+                                     Tier::fixed_point_float32,
+                                     Tier::float_convolution,
+                                     Tier::float32_sums,
+                                     Tier::as_written,
+                                     Tier::any_association,
+                                     Tier::stated_accuracy,
+                                     Tier::fused_int8,
+                                     Tier::fused_fixed_point};
 /// The tiers that admissible_set() knows.
 inline constexpr std::span<const Tier> kSumTiers = std::span(kAllTiers).first(5);
 
-/// "E", "F_5", "Q31", "Q31-f32", "D"; "acc32", "as-written", "any-association", "fused-int8", "fused-q31"
+/// "E", "F_5", "Q31", "Q31-f32", "D"; "acc32", "as-written", "any-association",
+/// "stated-accuracy", "fused-int8", "fused-q31"
 [[nodiscard]] std::string_view name_of(Tier tier);
 
 /// Describes the sum that one output element is made of.

@@ -119,8 +119,7 @@ class StepEvaluation {
     for (std::size_t i = 0; i < y_.size(); ++i) {
       bool is_known = true;
       for (std::size_t operand = 0; operand < args.size(); ++operand) {
-        const bool has_index = operand < what.index.size() && !what.index[operand].empty();
-        const Real& value = x(operand, has_index ? static_cast<std::size_t>(what.index[operand][i]) : i);
+        const Real& value = x(operand, what.element_of(operand, i));
         is_known = is_known && value;
         if (is_known) args[operand] = *value;
       }
@@ -169,6 +168,17 @@ class StepEvaluation {
         arb_floor(periods.get(), ((a + Ball(0x1p31)) / Ball(0x1p32)).get(), Ball::kPrecision);
         return a - periods * Ball(0x1p32);
       }
+      case Function::sqrt: return sqrt(a);
+      case Function::exp: return exp(a);
+      case Function::log: return log(a);
+      case Function::pow: return pow(a, args[1]);
+      case Function::prelu: return max(a, zero) + args[1] * min(a, zero);
+      case Function::equal: return a == args[1] ? one : zero;
+      case Function::less: return args[1] > a ? one : zero;
+      case Function::less_or_equal: return a > args[1] ? zero : one;
+      case Function::logical_and: return a == zero || args[1] == zero ? zero : one;
+      case Function::logical_or: return a == zero && args[1] == zero ? zero : one;
+      case Function::logical_not: return a == zero ? one : zero;
       case Function::dynamic_scale: return a == args[1] ? one / zero : (a - args[1]) / Ball(255);
       case Function::round_saturate: return one / zero;  // below: it has a type
       case Function::where: return a == zero ? args[2] : args[1];
@@ -190,6 +200,23 @@ class StepEvaluation {
         if (is_known) sum += exp(*other - *x(0, i));
       }
       if (is_known) y_[i] = Ball(1) / sum;
+    }
+  }
+
+  void compute(const Normalize& what) {
+    const auto length = static_cast<std::size_t>(what.length);
+    for (std::size_t i = 0; i < y_.size(); ++i) {
+      const std::size_t first = i / length * length;
+      Ball sum;
+      bool is_known = true;
+      for (std::size_t k = 0; k < length; ++k) is_known = is_known && x(0, first + k);
+      if (!is_known) continue;
+      const Ball count(static_cast<double>(length));
+      for (std::size_t k = 0; what.centred && k < length; ++k) sum += *x(0, first + k);
+      const Ball mean = sum / count;
+      Ball squares;
+      for (std::size_t k = 0; k < length; ++k) squares += (*x(0, first + k) - mean) * (*x(0, first + k) - mean);
+      y_[i] = (*x(0, i) - mean) / sqrt(squares / count + Ball(what.epsilon));
     }
   }
 

@@ -62,6 +62,8 @@ class Ball {
   friend Ball max(const Ball& a, const Ball& b) { return apply(arb_max, a, b); }
   friend Ball min(const Ball& a, const Ball& b) { return apply(arb_min, a, b); }
   friend Ball exp(const Ball& a) { return apply(arb_exp, a); }
+  friend Ball log(const Ball& a) { return apply(arb_log, a); }
+  friend Ball pow(const Ball& a, const Ball& b) { return apply(arb_pow, a, b); }
   friend Ball tanh(const Ball& a) { return apply(arb_tanh, a); }
   friend Ball sqrt(const Ball& a) { return apply(arb_sqrt, a); }
   friend Ball erf(const Ball& a) { return apply(arb_hypgeom_erf, a); }

@@ -134,6 +134,7 @@ class Detector {
   void examine(const Step&, const Extreme&) {}
   void examine(const Step&, const ArgMax&) {}
   void examine(const Step&, const TopK&) {}
+  void examine(const Step&, const Normalize&) {}
   void examine(const Step&, const Requantize&) {}
   void examine(const Step& step, const Softmax& softmax) {
     if (softmax.length == 1) add(CornerCase::one_element_softmax, step);

@@ -13,25 +13,32 @@
 #include "harness/graphs/node_lowering.h"
 #include "harness/model/defects/arithmetic.h"
 #include "harness/model/text.h"
+#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/graph/dynamic_scales.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/pipeline.h"
 #include "harness/operators/graph/sweep_units.h"
 #include "harness/operators/linear/linear.h"
+#include "reference/graph/interpreter.h"
 
 namespace qconform::lowering {
 namespace {
 
-// QuantizeLinear and DequantizeLinear: as the single operators read them.
+// QuantizeLinear, DequantizeLinear, ConvInteger and QLinearConv: as the single operators read them.
 
 using namespace reference::graph;
 
-// The node alone. x has no bytes: nothing but its type and shape is asked for.
-std::optional<Case> alone(const NodeLowering& node, const Operator& known) {
+// The node alone. Data have no bytes: nothing but their type and shape is asked for. Zero points that are computed are
+// 0 in it where `may_compute` allows them.
+std::optional<Case> alone(const NodeLowering& node, const Operator& known, bool may_compute = false) {
   Case result;
   result.node() = {node.node().op_type, "", node.opset(), node.node().attributes};
   for (std::size_t i = 0; i < node.inputs(); ++i) {
-    if (i == 0) {
-      result.inputs.emplace_back(Tensor{node.type(0), node.shape(0), {}});
+    const bool is_data = i < known.inputs.size() && known.inputs[i].role == InputRole::data;
+    if (i == 0 || (is_data && node.has(i))) {
+      result.inputs.emplace_back(Tensor{node.type(i), node.shape(i), {}});
+    } else if (may_compute && node.has(i) && node.stated_tensor(node.id(i)) == nullptr) {
+      result.inputs.emplace_back(Tensor::zeros(node.type(i), node.shape(i)));
     } else if (!node.has(i)) {
       result.inputs.emplace_back();
     } else {
@@ -61,7 +68,91 @@ bool lower(const NodeLowering& node, const Operator& known) {
   return node.emit(Dequantize{*dequantized}, {node.id(0)}, std::move(shape), lowered.output_type());
 }
 
+// The integers less their zero point; `index` has the zero point of each.
+std::optional<ValueId> centred(const NodeLowering& node, std::size_t input, std::size_t zero_point,
+                               std::vector<std::int64_t> index) {
+  const Shape& shape = node.shape(input);
+  if (!node.has(zero_point)) return node.compute(Move{}, {node.id(input)}, shape, ElementType::int32);
+  return node.compute(Elementwise{.function = Function::sub, .index = {{}, std::move(index)}},
+                      {node.id(input), node.id(zero_point)}, shape, ElementType::int32);
+}
+
+/// Where an operator of convolutions has its operands and what belongs to them.
+struct ConvolutionInputs {
+  std::size_t w;
+  std::size_t x_zero_point;
+  std::size_t w_zero_point;
+  std::size_t bias;
+};
+
+// The exact sums, with the bias.
+std::optional<ValueId> integer_sums(const NodeLowering& node, const reference::ConvolutionOperands& operands,
+                                    ConvolutionInputs at) {
+  const auto x = centred(node, 0, at.x_zero_point, {0});
+  const Shape& w_shape = node.shape(at.w);
+  const bool has_columns = node.has(at.w_zero_point) && elements_of(node.shape(at.w_zero_point)) != 1;
+  std::vector<std::int64_t> index{0};
+  if (has_columns) index = strided({w_shape[0], elements_of(w_shape) / std::max<std::int64_t>(1, w_shape[0])}, {1, 0});
+  const auto w = centred(node, at.w, at.w_zero_point, std::move(index));
+  if (!x || !w) return std::nullopt;
+  const auto& geometry = operands.geometry;
+  WeightedSum sum{.taps = ConvolutionTaps{geometry}};
+  std::vector<ValueId> values{*x, *w};
+  if (node.has(at.bias)) {
+    sum.c_index = strided({geometry.batch, geometry.output_channels, geometry.output_positions()}, {0, 1, 0});
+    values.push_back(node.id(at.bias));
+  }
+  return node.compute(std::move(sum), std::move(values), geometry.output_shape(), ElementType::int32);
+}
+
+bool lower_conv_integer(const NodeLowering& node) {
+  const auto single = alone(node, conv_integer_operator(), true);
+  if (!single) return false;
+  Classification classification = conv_integer_operator().classify(*single);
+  if (!node.absorb(std::move(classification.contract))) return false;
+  const auto& operands = conv_integer_of(*classification.lowered)->operands;
+  const auto sums = integer_sums(node, operands, {1, 2, 3, kAnyNumber});
+  const Shape shape = operands.geometry.output_shape();
+  return sums && node.claim(shape) &&
+         node.emit(Elementwise{.function = Function::wrap32, .index = {}}, {*sums}, shape, ElementType::int32);
+}
+
+bool lower_qlinear_conv(const NodeLowering& node) {
+  const auto single = alone(node, qlinear_conv_operator());
+  if (!single) return false;
+  Classification classification = qlinear_conv_operator().classify(*single);
+  if (!node.absorb(std::move(classification.contract))) return false;
+  if (classification.value_is_open) node.leaves_value_open();
+  const reference::QLinearConv& convolution = *qlinear_conv_of(*classification.lowered);
+  const auto sums = integer_sums(node, convolution.operands, {3, 2, 5, 8});
+  const auto& geometry = convolution.operands.geometry;
+  const Shape shape = geometry.output_shape();
+  if (!sums || !node.claim(shape)) return false;
+  Requantize requantize;
+  for (const std::int64_t channel :
+       strided({geometry.batch, geometry.output_channels, geometry.output_positions()}, {0, 1, 0})) {
+    requantize.parameters.push_back(convolution.requantization(static_cast<std::size_t>(channel)));
+  }
+  return node.emit(std::move(requantize), {*sums}, shape, convolution.y_type);
+}
+
 constexpr NodeOperator kQuantizationNodes[] = {
+    {.name = "ConvInteger",
+     .since = 10,
+     .least_inputs = 2,
+     .most_inputs = 4,
+     .types = node_types::kAll,
+     .attributes = {},
+     .lower = lower_conv_integer,
+     .is_single_operator = true},
+    {.name = "QLinearConv",
+     .since = 10,
+     .least_inputs = 8,
+     .most_inputs = 9,
+     .types = node_types::kAll,
+     .attributes = {},
+     .lower = lower_qlinear_conv,
+     .is_single_operator = true},
     {.name = "QuantizeLinear",
      .since = 10,
      .least_inputs = 2,
@@ -96,32 +187,45 @@ namespace graph = reference::graph;
 // Holds a lowered graph and computes its sets, once for all of its outputs.
 class Evaluated {
  public:
-  Evaluated(GraphProgram lowered, QuantizationsStated quantizations, graph::Answers given = {})
+  Evaluated(std::shared_ptr<const GraphProgram> lowered, QuantizationsStated quantizations, graph::Answers given = {})
       : lowered_(std::move(lowered)), quantizations_(quantizations), given_(std::move(given)) {}
 
-  [[nodiscard]] const GraphProgram& lowered() const { return lowered_; }
+  [[nodiscard]] const GraphProgram& lowered() const { return *lowered_; }
+  [[nodiscard]] const graph::Answers& given_answers() const { return given_; }
   /// Returns this graph with the answers of a backend, by which others are judged.
   [[nodiscard]] std::shared_ptr<const Evaluated> given(graph::Answers answers) const {
     return std::make_shared<const Evaluated>(lowered_, quantizations_, std::move(answers));
   }
-  [[nodiscard]] CornerCaseCounts corner_cases() const { return graph_corner_cases(lowered_, quantizations_); }
+  [[nodiscard]] CornerCaseCounts corner_cases() const { return graph_corner_cases(*lowered_, quantizations_); }
   // Whether some sum is of a type that may be accumulated in float32.
   [[nodiscard]] bool has_narrow_sums() const {
-    const graph::Program& program = lowered_.program;
+    const graph::Program& program = lowered_->program;
     return std::any_of(program.steps.begin(), program.steps.end(), [&](const graph::Step& step) {
       return std::holds_alternative<graph::WeightedSum>(step.what) &&
              graph::precision_of(program.values[step.result].type) < graph::precision_of(ElementType::float32);
     });
   }
+  // Whether some node permits narrower activations than its operands have.
+  [[nodiscard]] bool states_accuracy() const {
+    const auto& steps = lowered_->program.steps;
+    return std::any_of(steps.begin(), steps.end(), [](const graph::Step& step) {
+      const auto* sum = std::get_if<graph::WeightedSum>(&step.what);
+      return sum != nullptr && sum->permits_narrow_activations();
+    });
+  }
   // Returns the bounds of the value that output `number` is.
   [[nodiscard]] const graph::Bounds& bounds(std::size_t number, reference::Tier tier) const {
+    return bounds_of_value(lowered_->program.outputs[number], tier);
+  }
+  [[nodiscard]] const graph::Bounds& bounds_of_value(graph::ValueId value, reference::Tier tier) const {
+    if (tier == reference::Tier::stated_accuracy && !states_accuracy()) tier = reference::Tier::any_association;
     auto& all = bounds_[static_cast<std::size_t>(tier)];
-    if (all.empty()) all = graph::bounds_of(lowered_.program, tier, given_);
-    return all[lowered_.program.outputs[number]];
+    if (all.empty()) all = graph::bounds_of(lowered_->program, tier, given_);
+    return all[value];
   }
 
  private:
-  GraphProgram lowered_;
+  std::shared_ptr<const GraphProgram> lowered_;
   QuantizationsStated quantizations_;
   graph::Answers given_;
   mutable std::array<std::vector<graph::Bounds>, std::size(reference::kAllTiers)> bounds_;
@@ -168,6 +272,11 @@ class LoweredOutput : public Lowered {
     return values;
   }
 
+  /// Whether the number is right by default.
+  [[nodiscard]] bool is_right(std::int64_t index, double number) const {
+    return holds(bounds(reference::Tier::stated_accuracy), static_cast<std::size_t>(index), number);
+  }
+
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
     const auto [lo, hi] = ends(bounds(admitted_by(policy)), static_cast<std::size_t>(index));
     return lo == hi;
@@ -209,7 +318,7 @@ class LoweredOutput : public Lowered {
       case Profile::correctly_rounded: return reference::Tier::exact;
       case Profile::fused_int8: return reference::Tier::fused_int8;
       case Profile::fused_q31: return reference::Tier::fused_fixed_point;
-      default: return reference::Tier::any_association;
+      default: return reference::Tier::stated_accuracy;
     }
   }
 
@@ -221,6 +330,7 @@ class LoweredOutput : public Lowered {
     bool is_right = false;
     for (const Tier tier : std::span(graph::kGraphTiers).subspan(1)) {
       if (tier == Tier::float32_sums && !graph_->has_narrow_sums()) continue;
+      if (tier == Tier::stated_accuracy && !graph_->states_accuracy()) continue;
       is_right = is_right || holds(bounds(tier), i, got);
       if (is_right) tiers.insert(tier);
     }
@@ -266,7 +376,7 @@ std::string LoweredOutput::exact_value(std::int64_t index) const {
     if (step.result != value()) continue;
     const auto* quantize = std::get_if<graph::Quantize>(&step.what);
     if (quantize == nullptr) break;
-    const graph::Bounds real = graph::bounds_of(program(), reference::Tier::exact)[step.operands[0]];
+    const graph::Bounds& real = graph_->bounds_of_value(step.operands[0], reference::Tier::exact);
     const std::size_t parameter = quantize->node.layout.parameter_of(index);
     const double middle = real.lo[i] / 2 + real.hi[i] / 2;
     return fmt::format("{:.12g}, zero point {}", middle / quantize->node.y_scale[parameter],
@@ -276,27 +386,47 @@ std::string LoweredOutput::exact_value(std::int64_t index) const {
   return is_integer(output_type()) ? std::string() : fmt::format("{:.12g}", exact.lo[i] / 2 + exact.hi[i] / 2);
 }
 
-bool is_dynamic_scale(const graph::Step& step) {
-  const auto* function = std::get_if<graph::Elementwise>(&step.what);
-  return function != nullptr && function->function == graph::Function::dynamic_scale;
-}
-
 // The scale and the zero point that DynamicQuantizeLinear computes, where they are outputs of the graph as they are.
-graph::Answers own_parameters(const GraphProgram& lowered, const std::vector<Tensor>& answers) {
+graph::Answers own_parameters(const GraphProgram& lowered, const std::vector<Tensor>& answers,
+                              const std::vector<DynamicScale>& scales) {
   const graph::Program& program = lowered.program;
   graph::Answers given;
-  for (const graph::Step& dynamic : program.steps) {
-    if (!is_dynamic_scale(dynamic)) continue;
+  const auto take = [&](graph::ValueId value) {
     for (const graph::Step& step : program.steps) {
-      if (step.node != dynamic.node || !std::holds_alternative<graph::Move>(step.what)) continue;
-      const auto at = std::find(program.outputs.begin(), program.outputs.end(), step.result);
+      const bool moves = std::holds_alternative<graph::Move>(step.what) && step.operands[0] == value;
+      const auto at = std::find(program.outputs.begin(), program.outputs.end(), moves ? step.result : value);
       const auto number = static_cast<std::size_t>(at - program.outputs.begin());
       if (number >= answers.size()) continue;
       const Tensor& answer = answers[number];
-      if (answer.type != lowered.types[step.result] || answer.shape != program.values[step.result].shape) continue;
+      const graph::ValueId output = program.outputs[number];
+      if (answer.type != lowered.types[output] || answer.shape != program.values[output].shape) continue;
       const double parameter = number_at(answer, 0);
-      if (std::isfinite(parameter)) given[step.operands[0]] = {parameter};
+      if (std::isfinite(parameter)) given[value] = {parameter};
     }
+  };
+  for (const DynamicScale& scale : scales) {
+    take(scale.scale);
+    take(scale.zero_point);
+  }
+  return given;
+}
+
+// The numbers of values inside nodes that outputs show.
+graph::Answers shown_values(const GraphProgram& lowered, const std::vector<Tensor>& answers) {
+  const graph::Program& program = lowered.program;
+  graph::Answers given;
+  for (const GraphProgram::Shown& one : lowered.shown) {
+    const auto at = std::find(program.outputs.begin(), program.outputs.end(), one.by);
+    const auto number = static_cast<std::size_t>(at - program.outputs.begin());
+    if (number >= answers.size()) continue;
+    const Tensor& answer = answers[number];
+    if (answer.type != lowered.types[one.by] || answer.shape != program.values[one.by].shape) continue;
+    std::vector<double> numbers(static_cast<std::size_t>(elements_of(program.values[one.value].shape)));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = number_at(answer, one.first + static_cast<std::int64_t>(i));
+    }
+    const bool is_finite = std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+    if (is_finite) given.emplace(one.value, std::move(numbers));
   }
   return given;
 }
@@ -307,10 +437,37 @@ class LoweredGraph final : public LoweredOutput {
   explicit LoweredGraph(const std::shared_ptr<const Evaluated>& graph) : LoweredOutput(graph, 0) {
     for (std::size_t i = 1; i < graph->lowered().program.outputs.size(); ++i) further_.emplace_back(graph, i);
   }
+  /// Scales and zero points that the graph outputs are the backend's own. Those inside are the right pairs by which
+  /// fewest elements are wrong: whoever fuses the node away has one pair for the whole tensor.
   [[nodiscard]] std::unique_ptr<Lowered> given(const std::vector<Tensor>& answers) const override {
-    graph::Answers parameters = own_parameters(lowered(), answers);
+    graph::Answers parameters = graph().given_answers();
+    const graph::Answers shown = shown_values(lowered(), answers);
+    for (const auto& [value, numbers] : shown) parameters[value] = numbers;
+    const std::vector<DynamicScale> scales = dynamic_scales(lowered().program, shown);
+    for (const DynamicScale& scale : scales) {
+      if (scale.pairs.empty() || shown.empty()) continue;
+      parameters[scale.scale] = {scale.pairs.front().scale};
+      parameters[scale.zero_point] = {scale.pairs.front().zero_point};
+    }
+    for (auto& [value, numbers] : own_parameters(lowered(), answers, scales)) parameters[value] = numbers;
     if (parameters.empty()) return nullptr;
-    return std::make_unique<LoweredGraph>(graph().given(std::move(parameters)));
+    auto best = std::make_unique<LoweredGraph>(graph().given(parameters));
+    std::size_t least = best->wrong_elements(answers);
+    int tries = kMostTries;
+    for (const DynamicScale& scale : scales) {
+      for (std::size_t i = 1; i < scale.pairs.size() && least != 0 && tries > 0; ++i, --tries) {
+        graph::Answers other = parameters;
+        other[scale.scale] = {scale.pairs[i].scale};
+        other[scale.zero_point] = {scale.pairs[i].zero_point};
+        auto candidate = std::make_unique<LoweredGraph>(graph().given(other));
+        const std::size_t wrong = candidate->wrong_elements(answers);
+        if (wrong >= least) continue;
+        least = wrong;
+        best = std::move(candidate);
+        parameters = std::move(other);
+      }
+    }
+    return best;
   }
   [[nodiscard]] std::size_t outputs() const override { return further_.size() + 1; }
   [[nodiscard]] const Lowered& output(std::size_t number) const override {
@@ -319,16 +476,64 @@ class LoweredGraph final : public LoweredOutput {
   }
 
  private:
+  // Evaluations in search of pairs: a sequence has two for each of its steps.
+  static constexpr int kMostTries = 64;
+
+  [[nodiscard]] std::size_t wrong_elements(const std::vector<Tensor>& answers) const {
+    std::size_t wrong = 0;
+    for (std::size_t number = 0; number < std::min(answers.size(), outputs()); ++number) {
+      const Lowered& expected = output(number);
+      const Tensor& answer = answers[number];
+      if (answer.type != expected.output_type() || answer.shape != expected.output_shape()) continue;
+      const auto& one = number == 0 ? static_cast<const LoweredOutput&>(*this) : further_[number - 1];
+      for (std::int64_t i = 0; i < answer.elements(); ++i) wrong += one.is_right(i, number_at(answer, i)) ? 0 : 1;
+    }
+    return wrong;
+  }
+
   std::deque<LoweredOutput> further_;
 };
+
+// The first right pair of every DynamicQuantizeLinear whose scale and zero point the graph does not output.
+graph::Answers first_pairs(const graph::Program& program) {
+  graph::Answers pairs;
+  const auto is_output = [&](graph::ValueId value) {
+    return std::any_of(program.steps.begin(), program.steps.end(), [&](const graph::Step& step) {
+      return std::holds_alternative<graph::Move>(step.what) && step.operands[0] == value &&
+             std::find(program.outputs.begin(), program.outputs.end(), step.result) != program.outputs.end();
+    });
+  };
+  for (const DynamicScale& scale : dynamic_scales(program)) {
+    if (scale.pairs.empty() || is_output(scale.scale) || is_output(scale.zero_point)) continue;
+    pairs[scale.scale] = {scale.pairs.front().scale};
+    pairs[scale.zero_point] = {scale.pairs.front().zero_point};
+  }
+  return pairs;
+}
+
+// What the reference takes for values that a backend decides or shows: the first right pairs, and states of a sequence
+// as an interpreter computes them.
+graph::Answers usual_values(const GraphProgram& lowered) {
+  graph::Answers values = first_pairs(lowered.program);
+  if (lowered.shown.empty()) return values;
+  const auto computed = graph::interpret(lowered.program, {});
+  for (const GraphProgram::Shown& one : lowered.shown) values[one.value] = computed[one.value];
+  for (const DynamicScale& scale : dynamic_scales(lowered.program, values)) {
+    if (scale.pairs.empty()) continue;
+    values[scale.scale] = {scale.pairs.front().scale};
+    values[scale.zero_point] = {scale.pairs.front().zero_point};
+  }
+  return values;
+}
 
 Classification classify_graph(const Case& test_case) {
   Classification result;
   auto program = lower_graph(test_case, result.contract);
   if (!program) return result;
   result.value_is_open = program->value_is_open;
-  result.lowered = std::make_unique<LoweredGraph>(
-      std::make_shared<const Evaluated>(std::move(*program), quantizations_of(test_case)));
+  graph::Answers pairs = usual_values(*program);
+  result.lowered = std::make_unique<LoweredGraph>(std::make_shared<const Evaluated>(
+      std::make_shared<const GraphProgram>(std::move(*program)), quantizations_of(test_case), std::move(pairs)));
   return result;
 }
 

@@ -455,6 +455,85 @@ std::optional<Wire> dynamic_matmul(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("Mul", {real, scale}));
 }
 
+// One node of com.microsoft in the place of those: with a scale for all columns or for each, and a bias.
+std::optional<Wire> fused_dynamic_matmul(GraphDraft& d, const Wire& x) {
+  if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
+  const std::int64_t columns = d.rng.between(1, 12);
+  const Tensor w = bytes_of(d, {x.shape.back(), columns});
+  const ElementType type = w.type;
+  const std::string b = d.build.initializer(w);
+  std::vector<float> scales(d.rng.chance(1, 2) ? static_cast<std::size_t>(columns) : 1);
+  for (float& scale : scales) scale = d.draw_scale();
+  const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
+  std::vector<std::string> inputs{x.name, b, d.build.initializer(make::float32(per, scales)),
+                                  column_zero_point(d, type, columns)};
+  if (d.rng.chance(1, 2)) {
+    std::vector<float> bias(static_cast<std::size_t>(columns));
+    for (float& value : bias) value = d.draw_scale() * static_cast<float>(d.rng.between(-100, 100));
+    inputs.push_back(d.build.initializer(make::float32({columns}, bias)));
+  }
+  while (inputs.back().empty()) inputs.pop_back();
+  return d.wire(d.build.node("DynamicQuantizeMatMul", inputs, {}, "com.microsoft"));
+}
+
+// Operators of com.microsoft between two quantizations.
+std::optional<Wire> microsoft_step(GraphDraft& d, const Wire& x) {
+  const auto q = d.quantize(x, true);
+  if (!q || (q->type != uint8 && q->type != int8)) return std::nullopt;
+  const ElementType type = q->type;
+  const auto sx = static_cast<float>(q->scale);
+  std::vector<std::string> inputs{q->name, d.build.initializer(make::float32(sx)),
+                                  d.build.initializer(make::integer(type, d.last_zero_point()))};
+  std::vector<Attribute> attributes;
+  Wire y{"", type, q->shape};
+  float sy = sx;
+  std::int64_t zp = d.zero_point(type);
+  const char* op_type = "QLinearLeakyRelu";
+  const std::uint64_t which = d.rng.below(5);
+  if (which < 2) {
+    op_type = which == 0 ? "QLinearAdd" : "QLinearMul";
+    const float sb = d.draw_scale();
+    inputs.push_back(d.build.initializer(d.data(type, {q->shape.back()})));
+    inputs.push_back(d.build.initializer(make::float32(sb)));
+    const std::int64_t own = d.zero_point(type);
+    inputs.push_back(d.build.initializer(make::integer(type, own)));
+    sy = which == 0 ? sx + sb : sx * sb * 64;
+  } else if (which == 2) {
+    op_type = "QLinearSigmoid";
+    sy = 1.0F / 256;
+    zp = type == uint8 ? 0 : -128;
+  } else if (which == 3 && q->shape.size() == 4) {
+    op_type = "QLinearGlobalAveragePool";
+    y.shape = {q->shape[0], q->shape[1], 1, 1};
+    attributes.push_back({"channels_last", std::int64_t{0}});
+  } else {
+    attributes.push_back({"alpha", 0.25F});
+  }
+  if (d.is_exact()) sy = std::exp2(std::ceil(std::log2(sy)));
+  inputs.push_back(d.build.initializer(make::float32(sy)));
+  inputs.push_back(d.build.initializer(make::integer(type, zp)));
+  y.name = d.build.node(op_type, inputs, attributes, "com.microsoft");
+  return d.wire(d.dequantize(y, sy, zp).name);
+}
+
+std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
+  const auto numbers = [&](std::int64_t count, bool is_positive) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = static_cast<float>(d.rng.between(is_positive ? 1 : -32, 32)) / 16;
+    return d.build.initializer(make::float32({count}, values));
+  };
+  if (d.opset() >= 17 && d.rng.chance(1, 2)) {
+    const std::string scale = numbers(x.shape.back(), false);
+    const std::string bias = numbers(x.shape.back(), false);
+    return d.wire(d.build.node("LayerNormalization", {x.name, scale, bias}));
+  }
+  if (x.shape.size() < 3) return std::nullopt;
+  std::vector<std::string> inputs{x.name};
+  const bool is_batch = d.rng.chance(1, 2);
+  for (int i = 0; i < (is_batch ? 4 : 2); ++i) inputs.push_back(numbers(x.shape[1], i == 3));
+  return d.wire(d.build.node(is_batch ? "BatchNormalization" : "InstanceNormalization", inputs));
+}
+
 std::optional<Wire> qlinear_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const auto q = d.quantize(x, true);
@@ -495,8 +574,10 @@ std::optional<Wire> packed_matmul(GraphDraft& d, const Wire& x) {
   std::vector<std::string> inputs{x.name, d.build.initializer(d.data(uint8, {columns, blocks, block * bits / 8})),
                                   d.build.initializer(make::float32({columns * blocks}, scales))};
   if (d.rng.chance(1, 2)) inputs.push_back(d.build.initializer(d.data(uint8, {columns * ((blocks * bits + 7) / 8)})));
-  return d.wire(d.build.node("MatMulNBits", inputs,
-                             {{"K", depth}, {"N", columns}, {"bits", bits}, {"block_size", block}}, "com.microsoft"));
+  std::vector<Attribute> attributes{{"K", depth}, {"N", columns}, {"bits", bits}, {"block_size", block}};
+  // Higher levels permit narrower activations: their sets are wide.
+  if (d.rng.chance(1, 3)) attributes.push_back({"accuracy_level", d.rng.between(0, 1)});
+  return d.wire(d.build.node("MatMulNBits", inputs, std::move(attributes), "com.microsoft"));
 }
 
 // DQ of weights in blocks, then MatMul.
@@ -563,25 +644,13 @@ struct WeightedStep {
   Step step;
   std::uint32_t weight;
 };
-constexpr auto kChoices = std::to_array<WeightedStep>({{conv, 6},
-                                                       {conv_transpose, 1},
-                                                       {gemm, 4},
-                                                       {matmul, 3},
-                                                       {binary, 4},
-                                                       {activation, 4},
-                                                       {pool, 4},
-                                                       {movement, 4},
-                                                       {reduction, 1},
-                                                       {square, 1},
-                                                       {division, 1},
-                                                       {dynamic_matmul, 1},
-                                                       {qlinear_matmul, 1},
-                                                       {packed_matmul, 1},
-                                                       {blocked_matmul, 1},
-                                                       {topk, 1},
-                                                       {requantization, 2},
-                                                       {turned_matmul, 1},
-                                                       {twins, 1}});
+constexpr auto kChoices = std::to_array<WeightedStep>(
+    {{conv, 6},           {conv_transpose, 1}, {gemm, 4},           {matmul, 3},
+     {binary, 4},         {activation, 4},     {pool, 4},           {movement, 4},
+     {reduction, 1},      {square, 1},         {division, 1},       {dynamic_matmul, 1},
+     {qlinear_matmul, 1}, {packed_matmul, 1},  {blocked_matmul, 1}, {fused_dynamic_matmul, 1},
+     {microsoft_step, 2}, {normalization, 1},  {topk, 1},           {requantization, 2},
+     {turned_matmul, 1},  {twins, 1}});
 
 // Returns the weights of the choices in one block of graphs: every choice as usual, left out, or common.
 std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {
