@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "harness/model/family.h"
 #include "harness/model/text.h"
 #include "reference/numerics/element.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -119,6 +121,37 @@ std::unique_ptr<Observation> Observation::borrowing(const Case& test_case, const
   return result->take(outcome) ? std::move(result) : nullptr;
 }
 
+namespace {
+
+// How far apart right values of each element lie, of outputs in float that have intervals of them.
+std::vector<double> widths_of_sets(const Lowered& lowered, const Tensor& right, const Policy& policy) {
+  if (right.type != ElementType::float32 && !is_16bit_float(right.type)) return {};
+  if (!lowered.has_tiers()) return {};
+  std::vector<double> widths(static_cast<std::size_t>(right.elements()), 0);
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const RightValues values = lowered.right_values(static_cast<std::int64_t>(i), policy);
+    if (values.any_value || values.ranges.size() != 1) continue;
+    const auto& format = reference::float_format(right.type);
+    widths[i] = std::fabs(decode(format, values.ranges[0].hi) - decode(format, values.ranges[0].lo));
+  }
+  return widths;
+}
+
+}  // namespace
+
+bool Observation::agrees(std::int64_t index, std::uint64_t predicted) const {
+  const std::uint64_t got = bits_at(got_, index);
+  if (got == predicted) return true;
+  const auto i = static_cast<std::size_t>(index);
+  if (i >= widths_.size() || !std::isfinite(widths_[i])) return false;
+  const auto& format = reference::float_format(got_.type);
+  const double answer = decode(format, got);
+  const double distance = std::fabs(answer - decode(format, predicted));
+  if (!(distance <= widths_[i])) return false;
+  constexpr double kMuchNearer = 4;
+  return states_[i] != ElementState::wrong || kMuchNearer * distance < std::fabs(answer - number_at(right(), index));
+}
+
 bool Observation::take(const Outcome& outcome) {
   const Tensor* const produced = output_of(outcome);
   if (produced == nullptr || !expected_.output) return false;
@@ -136,6 +169,7 @@ bool Observation::take(const Outcome& outcome) {
     states_[i] = is_legal ? ElementState::legal : ElementState::wrong;
     wrong_ += is_legal ? 0 : 1;
   }
+  if (wrong_ != 0 && !expected_.pinned) widths_ = widths_of_sets(modelled_->lowered(), right(), expected_.policy);
   return true;
 }
 
@@ -145,7 +179,7 @@ bool is_refuted(const Observation& observation, const DefectModel& model) {
   if (wrong == states.end()) return false;
   const std::int64_t index = wrong - states.begin();
   const auto bits = observation.modelled().element(model, index);
-  return bits && *bits != bits_at(observation.got(), index);
+  return bits && !observation.agrees(index, *bits);
 }
 
 Match match(const Observation& observation, const std::optional<Tensor>& predicted) {
@@ -170,7 +204,7 @@ Match match(const Observation& observation, const std::optional<Tensor>& predict
     const ElementState state = observation.states()[i];
     const std::uint64_t model = bits_at(*predicted, index);
     const std::uint64_t backend = bits_at(got, index);
-    if (model == backend) {
+    if (observation.agrees(index, model)) {
       result.explained += state == ElementState::wrong ? 1 : 0;
       continue;
     }

@@ -109,6 +109,10 @@ class Observation {
   /// One for each element; empty where the output's type or shape is wrong.
   [[nodiscard]] const std::vector<ElementState>& states() const { return states_; }
   [[nodiscard]] bool has_wrong_shape() const { return has_wrong_shape_; }
+  /// Whether a model that gives these bits for an element gives what was got. Floats that round several times need not
+  /// be equal: they agree where they lie no farther apart than right values of the element do, and, of a wrong element,
+  /// much nearer than it lies to the reference's value.
+  [[nodiscard]] bool agrees(std::int64_t index, std::uint64_t predicted) const;
   [[nodiscard]] std::uint64_t wrong_elements() const { return wrong_; }
   [[nodiscard]] bool is_failure() const { return has_wrong_shape_ || wrong_ > 0; }
   /// Products, or elements of an element-wise node.
@@ -132,6 +136,7 @@ class Observation {
   std::unique_ptr<ModelledCase> modelled_;
   Tensor got_;
   std::vector<ElementState> states_;
+  std::vector<double> widths_;  // by element, of the interval of right values; empty: equal answers agree alone
   bool has_wrong_shape_ = false;
   std::uint64_t wrong_ = 0;
 };
