@@ -166,13 +166,37 @@ void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& /
   range = {ends[0], ends[1]};
 }
 
+namespace {
+
+// Where a backend takes no graphs, operators that graphs alone have are told by their number.
+std::vector<std::string> missing_operators(const BackendResult& backend) {
+  const auto is_missing = [&](const auto& part) { return part.second.attempted() == 0; };
+  const auto graphs = backend.operators.find(std::string(kGraphSubject));
+  const bool has_none = graphs != backend.operators.end() && is_missing(*graphs);
+  std::vector<std::string> names;
+  std::size_t of_graphs = 0;
+  for (const auto& part : backend.operators) {
+    if (!is_missing(part)) continue;
+    const bool is_own = part.first == kGraphSubject || find_operator("", part.first) != nullptr;
+    if (is_own || !has_none) {
+      names.push_back(part.first);
+    } else {
+      ++of_graphs;
+    }
+  }
+  const auto named = std::find(names.begin(), names.end(), kGraphSubject);
+  if (of_graphs > 0) *named += fmt::format(" with {} operators", of_graphs);
+  return names;
+}
+
+}  // namespace
+
 std::string scope_of(const BackendResult& backend) {
   std::vector<std::string> computed;
-  std::vector<std::string> missing;
+  const std::vector<std::string> missing = missing_operators(backend);
   for (const auto& [op_type, result] : backend.operators) {
-    if (result.attempted() == 0) {
-      missing.push_back(op_type);
-    } else if (result.count(VerdictKind::unsupported) == 0) {
+    if (result.attempted() == 0) continue;
+    if (result.count(VerdictKind::unsupported) == 0) {
       computed.push_back(op_type);
     } else {
       computed.push_back(fmt::format("{} ({} of {} valid cases computed)", op_type, with_thousands(result.attempted()),
