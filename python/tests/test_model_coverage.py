@@ -22,8 +22,18 @@ def files(tmp_path_factory):
 
 
 def unit_of(graph, quantize):
-    """The positions from a QuantizeLinear back to the DequantizeLinear nodes."""
+    """The positions from a QuantizeLinear back to the DequantizeLinear nodes; those quantized ones around another."""
     producers = {name: i for i, node in enumerate(graph.node) for name in node.output}
+
+    def sources(position):
+        made = [producers[name] for name in graph.node[position].input if name in producers]
+        return {i for i in made if graph.node[i].op_type in ("DequantizeLinear", "DynamicQuantizeLinear")}
+
+    if graph.node[quantize].op_type == "DequantizeLinear":
+        readers = [i for i, node in enumerate(graph.node) if set(node.input) & set(graph.node[quantize].output)]
+        return {quantize}.union(*(sources(reader) for reader in readers))
+    if graph.node[quantize].op_type != "QuantizeLinear":
+        return {quantize} | sources(quantize)
     found, open_positions = set(), [quantize]
     while open_positions:
         position = open_positions.pop()

@@ -127,9 +127,7 @@ def test_outputs_by_name_and_fewer_of_them():
         [onnx.numpy_helper.from_array(np.array([1, 2, 3], np.float32), "x")],
     )
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
-    target = backends.function(
-        lambda model, inputs: dict(reversed(list(zip(names, samples.reference(model, inputs)))))
-    )
+    target = backends.function(lambda model, inputs: dict(reversed(list(zip(names, samples.reference(model, inputs))))))
     answers = answer_of(target)(model.SerializeToString())
     assert [onnx.TensorProto.FromString(answer).data_type for answer in answers] == [2, 1, 2]
     fewer = backends.function(lambda model, inputs: samples.reference(model, inputs)[:2])
