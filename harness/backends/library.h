@@ -68,11 +68,15 @@ using NamedTensors = std::map<std::string, Tensor>;
 struct ModelRuntime {
   std::string name;    ///< "ONNX Runtime 1.30.0"
   std::string absent;  ///< why it cannot be used here, and what to do; empty when it can
-  /// The outputs of the model's graph from its inputs, nodes computed as stated, in this process: what the runtime does
-  /// to it is to be feared. `model` is a serialized ModelProto whose external data lies below `folder`. An error of
-  /// rule `limit` says that there is not enough memory.
-  Result<NamedTensors> (*run)(const std::string& model, const std::filesystem::path& folder,
-                              const NamedTensors& inputs) = nullptr;
+  /// The outputs of the model's graph from its inputs, in this process: what the runtime does to it is to be feared.
+  /// `setting` is the runtime's backend as the command line names it; the word and settings behind its @ hold, without
+  /// any nodes are computed as stated. `model` is a serialized ModelProto whose external data lies below `folder`. An
+  /// error of rule `limit` says that there is not enough memory.
+  Result<NamedTensors> (*run)(const std::string& model, const std::filesystem::path& folder, const NamedTensors& inputs,
+                              const backend::Specification& setting) = nullptr;
+  /// The model as the runtime computes it with that setting, in this process too.
+  Result<std::string> (*rewritten)(const std::string& model, const std::filesystem::path& folder,
+                                   const backend::Specification& setting) = nullptr;
 };
 
 /// `find` is called when a model is to be run, once. None is there before the program says so.

@@ -53,6 +53,7 @@ void add_identify(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
+void add_model(CLI::App& app, Action& action);
 void add_qdq(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);

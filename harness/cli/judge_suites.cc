@@ -465,8 +465,13 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
-  QCONFORM_TRY(complete_backends(options));
-  QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
+  std::vector<std::unique_ptr<Backend>> backends;
+  if (options.open_backends) {
+    backends = options.open_backends();
+  } else {
+    QCONFORM_TRY(complete_backends(options));
+    QCONFORM_ASSIGN(backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
+  }
   keep_in_cache(options.within);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,8 @@ struct SuitesOptions {
   bool power = false;                       ///< measure the detection power of the cases that each backend computes
   bool explain = true;
   bool shrink = true;
+  /// Opens what is judged in the place of `backends`; empty where these are.
+  std::function<std::vector<std::unique_ptr<Backend>>()> open_backends = {};
 };
 
 /// open_suite(), with a line on stderr while a model is read and run.

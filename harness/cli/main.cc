@@ -79,6 +79,7 @@ int run_command(int argc, char** argv) {
   add_identify(app, action);
   add_export(app, action);
   add_capture(app, action);
+  add_model(app, action);
   add_qdq(app, action);
   add_report(app, action);
   add_bench(app, action);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,18 +38,30 @@ std::set<std::string> values_around_quantized_nodes(const GraphScope& scope) {
   return names;
 }
 
+// Nodes of a part: fewer where the weights are many, so that a part and what a runtime makes of it fit in memory.
+std::size_t nodes_of_part(const onnx::ModelProto& model) {
+  constexpr std::size_t kNodesOfPart = 500;
+  constexpr std::size_t kBytesOfPart = std::size_t{1} << 28;
+  const std::size_t bytes = model.ByteSizeLong();
+  if (bytes <= kBytesOfPart) return kNodesOfPart;
+  const auto nodes = static_cast<std::size_t>(model.graph().node_size());
+  return std::clamp<std::size_t>(nodes * (kBytesOfPart / 1024) / (bytes / 1024), 16, kNodesOfPart);
+}
+
 constexpr std::uint64_t kRunSeconds = 600;  // seconds of processor time that a run may take
 
 // Values as the initializers of a graph, which is how they leave the process that computed them.
-Result<std::string> packed(const NamedTensors& values) {
+Result<std::string> packed(const NamedTensors& values, const std::string& disturbed) {
   onnx::GraphProto graph;
+  graph.set_doc_string(disturbed);
   for (const auto& [name, tensor] : values) write_tensor(tensor, name, *graph.add_initializer());
   return message_bytes(graph);
 }
 
-Result<NamedTensors> unpacked(std::string_view bytes) {
+Result<NamedTensors> unpacked(std::string_view bytes, std::string& disturbed) {
   onnx::GraphProto graph;
   QCONFORM_TRY(parse_message(bytes, graph));
+  disturbed = graph.doc_string();
   NamedTensors values;
   for (const onnx::TensorProto& proto : graph.initializer()) {
     QCONFORM_ASSIGN(auto tensor, tensor_from_proto(proto, std::nullopt));
@@ -57,22 +70,67 @@ Result<NamedTensors> unpacked(std::string_view bytes) {
   return values;
 }
 
+using OperatorCounts = std::map<std::string, std::int64_t>;
+
+void count_operators(std::string_view model, OperatorCounts& counts) {
+  onnx::ModelProto proto;
+  if (!parse_message(model, proto)) return;
+  for (const onnx::NodeProto& node : proto.graph().node()) ++counts[node.op_type()];
+}
+
+// "23 DynamicQuantizeMatMul instead of 25"
+std::string differences(const OperatorCounts& plain, const OperatorCounts& tapped) {
+  std::string text;
+  for (const auto& [op_type, count] : plain) {
+    const auto found = tapped.find(op_type);
+    const std::int64_t left = found == tapped.end() ? 0 : found->second;
+    // Fewer of what computes: copies between memory layouts come and go with every value that is taken out.
+    if (left < count && op_type != "Identity" && op_type != "Cast" && op_type != "Transpose") {
+      text += fmt::format("{}{} {} instead of {}", text.empty() ? "" : ", ", left, printable(op_type), count);
+    }
+  }
+  return text;
+}
+
+/// Runs a model part by part in the offered runtime.
+struct PartedRun {
+  const ModelParts& parts;
+  const std::filesystem::path& folder;
+  const backend::Specification& setting;
+  OperatorCounts computed{};  // operators of the parts as the runtime computes them
+
+  // Counts what the runtime makes of the part, where it shows that.
+  void count(const std::string& part) {
+    const ModelRuntime& runtime = offered_model_runtime();
+    if (runtime.rewritten == nullptr) return;
+    if (const auto shown = runtime.rewritten(part, folder, setting)) count_operators(*shown, computed);
+  }
+};
+
 // Part by part. A value is forgotten behind the last part that needs it.
-Result<std::string> run_parts(const ModelParts& parts, const std::filesystem::path& folder, NamedTensors known) {
+Result<std::string> run_parts(PartedRun run, const std::string& plain, NamedTensors known) {
+  const auto& [parts, folder, setting, counted] = run;
   bool has_outputs = false;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     QCONFORM_ASSIGN(const auto part, parts.part(i, known));
     if (part.empty()) continue;
     has_outputs = true;
     const NamedTensors fed = parts.fed(i, known);
-    QCONFORM_ASSIGN(auto values, offered_model_runtime().run(part, folder, fed));
+    if (!plain.empty()) run.count(part);
+    QCONFORM_ASSIGN(auto values, offered_model_runtime().run(part, folder, fed, setting));
     known.merge(values);
     for (const auto& [name, tensor] : fed) {
       if (!parts.is_needed_after(i, name)) known.erase(name);
     }
   }
   if (!has_outputs) return fail("", "the graph has no value of a case that is computed when the model runs");
-  auto result = packed(known);
+  std::string disturbed;
+  if (!plain.empty()) {
+    PartedRun whole{parts, folder, setting};
+    whole.count(plain);
+    disturbed = differences(whole.computed, run.computed);
+  }
+  auto result = packed(known, disturbed);
   if (!result) return fail("", "what was recorded " + result.error().message);  // more memory would not change that
   return result;
 }
@@ -87,20 +145,33 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   const std::int64_t first = scope.assumed_first_dimension().value_or(kAssumedBatch);
   QCONFORM_ASSIGN(auto inputs, options.files.empty() ? draw_model_inputs(model.graph(), options.seed, first)
                                                      : read_model_inputs(model.graph(), options.files));
-  std::set<std::string> wanted = values_around_quantized_nodes(scope);
+  std::set<std::string> wanted;
+  if (options.takes_nodes_apart) wanted = values_around_quantized_nodes(scope);
   wanted.insert(options.also.begin(), options.also.end());
-  QCONFORM_ASSIGN(const auto parts, ModelParts::of(model, wanted));
+  QCONFORM_ASSIGN(const auto parts, ModelParts::of(model, wanted, nodes_of_part(model)));
   const ForkLimits limits{.cpu_seconds = kRunSeconds, .address_space = options.memory};
-  const auto run = [&] { return run_parts(parts, options.folder, inputs); };
+  // Without a setting nodes are computed as stated: nothing is fused.
+  const bool may_fuse = !options.runtime.word.empty() && options.runtime.word != "disabled";
+  // Of a large model another copy would take too much.
+  constexpr std::size_t kShownModelBytes = std::size_t{1} << 28;
+  std::string plain;
+  if (may_fuse && model.ByteSizeLong() <= kShownModelBytes) {
+    QCONFORM_ASSIGN(plain, message_bytes(model));
+  }
+  const auto run = [&] { return run_parts({parts, options.folder, options.runtime}, plain, inputs); };
   auto bytes = run_forked(runtime.name, limits, run);
   if (!bytes && bytes.error().rule == "limit") bytes.error().message += kMoreMemory;
   if (!bytes) return tl::unexpected(bytes.error());
-  QCONFORM_ASSIGN(auto values, in_context(runtime.name, unpacked(*bytes)));
+  std::string disturbed;
+  QCONFORM_ASSIGN(auto values, in_context(runtime.name, unpacked(*bytes, disturbed)));
   values.merge(inputs);
   const bool is_drawn = options.files.empty();
-  return ModelActivations{std::move(values), "activations of " + runtime.name +
-                                                 (is_drawn ? ", inputs drawn from seed " + std::to_string(options.seed)
-                                                           : ", inputs given")};
+  const bool is_plain = options.runtime == ActivationOptions{}.runtime;
+  return ModelActivations{
+      std::move(values),
+      "activations of " + runtime.name + (is_plain ? "" : " (" + backend::text_of(options.runtime) + ")") +
+          (is_drawn ? ", inputs drawn from seed " + std::to_string(options.seed) : ", inputs given"),
+      std::move(disturbed)};
 }
 
 namespace {
@@ -145,7 +216,15 @@ Result<void> check(const DeclaredInput& input, const Tensor& tensor) {
               fmt::format("expected shape {}, got {}", declared_text(*input.facts.shape), shape_text(tensor.shape)));
 }
 
-Tensor drawn_values(ElementType type, std::vector<std::int64_t> shape, Rng& rng) {
+// The number that an input of integers has everywhere, by its name; nothing where any will do.
+std::optional<std::int64_t> usual_number(const std::string& name) {
+  if (name.find("mask") != std::string::npos) return 1;
+  if (name.find("token_type") != std::string::npos || name.find("segment") != std::string::npos) return 0;
+  return std::nullopt;
+}
+
+Tensor drawn_values(ElementType type, std::vector<std::int64_t> shape, Rng& rng,
+                    std::optional<std::int64_t> number = {}) {
   const auto count = static_cast<std::size_t>(elements_of(shape));
   const auto fill = [&]<typename T>(T, std::int64_t lo, std::int64_t hi, T unit) {
     std::vector<T> values(count);
@@ -162,8 +241,15 @@ Tensor drawn_values(ElementType type, std::vector<std::int64_t> shape, Rng& rng)
     }
     case ElementType::uint8: return fill(std::uint8_t{}, 0, 255, std::uint8_t{1});
     case ElementType::int8: return fill(std::int8_t{}, -128, 127, std::int8_t{1});
-    case ElementType::int32: return fill(std::int32_t{}, 0, 9, std::int32_t{1});
-    case ElementType::int64: return fill(std::int64_t{}, 0, 9, std::int64_t{1});
+    case ElementType::uint16: return fill(std::uint16_t{}, 0, 65535, std::uint16_t{1});
+    case ElementType::int16: return fill(std::int16_t{}, -32768, 32767, std::int16_t{1});
+    case ElementType::int32: return fill(std::int32_t{}, number.value_or(0), number.value_or(9), std::int32_t{1});
+    case ElementType::int64: return fill(std::int64_t{}, number.value_or(0), number.value_or(9), std::int64_t{1});
+    case ElementType::boolean: {
+      Tensor values{type, std::move(shape), std::vector<std::byte>(count)};
+      for (std::byte& value : values.bytes) value = static_cast<std::byte>(number ? *number : rng.between(0, 1));
+      return values;
+    }
     default: return {};
   }
 }
@@ -210,6 +296,48 @@ Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph, std::span<
   return tensors;
 }
 
+Result<std::string> set_dimensions(onnx::GraphProto& graph, const std::map<std::string, std::int64_t>& stated,
+                                   bool assumes) {
+  constexpr std::int64_t kAssumedLength = 16;
+  constexpr std::int64_t kAssumedExtent = 64;
+  std::set<std::string> initialized;
+  for (const onnx::TensorProto& tensor : graph.initializer()) initialized.insert(tensor.name());
+  std::map<std::string, std::int64_t> assumed;
+  std::set<std::string> used;
+  std::string text;
+  for (onnx::ValueInfoProto& info : *graph.mutable_input()) {
+    if (initialized.contains(info.name()) || !info.type().has_tensor_type()) continue;
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    for (int i = 0; tensor.has_shape() && i < tensor.shape().dim_size(); ++i) {
+      auto& dimension = *tensor.mutable_shape()->mutable_dim(i);
+      if (dimension.has_dim_value() && dimension.dim_value() > 0) continue;
+      const std::string name = dimension.dim_param();
+      if (const auto found = stated.find(name); found != stated.end()) {
+        used.insert(name);
+        dimension.set_dim_value(found->second);
+        continue;
+      }
+      if (i == 0 || !assumes) continue;  // the scope assumes a batch
+      const bool is_spatial = tensor.shape().dim_size() == 4 && i >= 2;
+      const std::int64_t size = is_spatial ? kAssumedExtent : kAssumedLength;
+      const bool is_new = name.empty() || assumed.emplace(name, size).second;
+      const std::int64_t chosen = name.empty() ? size : assumed.at(name);
+      dimension.set_dim_value(chosen);
+      if (is_new) {
+        const std::string label =
+            name.empty() ? fmt::format("dimension {} of {}", i, printable(info.name())) : printable(name);
+        text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", label, chosen);
+      }
+    }
+  }
+  for (const auto& [name, size] : stated) {
+    if (!used.contains(name)) {
+      return fail("--dim", fmt::format("no input has a symbolic dimension {}", quoted_name(name)));
+    }
+  }
+  return text;
+}
+
 Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
                                        std::int64_t first_dimension) {
   QCONFORM_ASSIGN(const auto declared, declared_inputs(graph));
@@ -217,7 +345,7 @@ Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint6
   for (const DeclaredInput& input : declared) {
     QCONFORM_ASSIGN(auto shape, assumed_shape(input, first_dimension));
     Rng rng(seed, tensors.size());
-    Tensor tensor = drawn_values(input.facts.type, std::move(shape), rng);
+    Tensor tensor = drawn_values(input.facts.type, std::move(shape), rng, usual_number(input.name));
     if (tensor.type == ElementType::undefined) {
       return fail(input.field(), fmt::format("values of type {} are not drawn; give a tensor with --input",
                                              name_of(input.facts.type)));

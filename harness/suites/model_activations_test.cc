@@ -31,7 +31,8 @@ bool refuses = false;
 std::size_t bytes_taken = 0;
 
 // Every output is a tensor of the shape [1, 2, 2, 2] with as many as its position for its elements.
-Result<NamedTensors> run(const std::string& model, const std::filesystem::path&, const NamedTensors&) {
+Result<NamedTensors> run(const std::string& model, const std::filesystem::path&, const NamedTensors&,
+                         const backend::Specification&) {
   if (refuses) return fail("test runtime", kRefusal);
   const std::vector<char> memory(bytes_taken);
   onnx::ModelProto proto;

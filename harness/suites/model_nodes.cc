@@ -22,17 +22,9 @@ namespace {
 
 constexpr const char* kNotReached = "not reached: the run ended before its case";
 constexpr const char* kUnknown = "operator: qconform does not test it";
-constexpr const char* kInNoUnit =
-    "operator: a model's cases hold it in units from DequantizeLinear to QuantizeLinear alone, and it is in none";
-constexpr const char* kInBody = "operator: no units are looked for in the bodies of If, Loop and Scan";
+constexpr const char* kInNoUnit = "operator: it computes from no quantized data that a unit could begin with";
 constexpr const char* kInFunction = "operator: no cases are made of a function's nodes";
 constexpr const char* kConstant = "constant: it computes a constant, which cases hold instead";
-
-bool is_narrow(ElementType type) {
-  if (!is_known(type) || type == ElementType::boolean || type == ElementType::string) return false;
-  const std::int64_t bits = bits_of(type);
-  return bits == 2 || bits == 4 || bits == 8;
-}
 
 bool gives_constants(const onnx::NodeProto& node, const GraphScope& scope) {
   return node.output_size() > 0 &&
@@ -40,11 +32,11 @@ bool gives_constants(const onnx::NodeProto& node, const GraphScope& scope) {
                      [&](const std::string& name) { return name.empty() || scope.constant(name) != nullptr; });
 }
 
-std::string why_in_no_case(const onnx::NodeProto& node, const GraphScope& scope, bool is_outermost, bool in_unit) {
+std::string why_in_no_case(const onnx::NodeProto& node, const GraphScope& scope, bool in_unit) {
   if (in_unit || find_operator(node.domain(), node.op_type()) != nullptr) return kNotReached;
   if (gives_constants(node, scope)) return kConstant;
   if (lowering::find_node_operator(node.op_type(), kNewestOpset, node.domain()) == nullptr) return kUnknown;
-  return is_outermost ? kInNoUnit : kInBody;
+  return kInNoUnit;
 }
 
 std::string full_name(const onnx::NodeProto& node) {
@@ -80,13 +72,11 @@ ModelNodes::ModelNodes(const onnx::ModelProto& model, const GraphScope& scope, c
 }
 
 void ModelNodes::add(const GraphScope& scope, const std::set<std::size_t>& in_units) {
-  const bool is_outermost = nodes_.empty();
   for (const onnx::NodeProto& node : scope.graph().node()) {
-    const bool in_unit = is_outermost && in_units.contains(nodes_.size());
-    nodes_.push_back(
-        {full_name(node), is_quantized_node(node, scope), why_in_no_case(node, scope, is_outermost, in_unit)});
+    const bool in_unit = in_units.contains(nodes_.size());
+    nodes_.push_back({full_name(node), is_quantized_node(node, scope), why_in_no_case(node, scope, in_unit)});
   }
-  for (const auto& body : scope.bodies()) add(*body, {});
+  for (const auto& body : scope.bodies()) add(*body, in_units);
 }
 
 std::uint64_t ModelNodes::quantized() const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,7 +39,7 @@ namespace qconform {
 /// graph that it belongs to, and the nodes of functions last.
 class ModelNodes {
  public:
-  /// `scope` knows constants and types. `in_units`: positions in the outermost graph that cases of units may hold.
+  /// `scope` knows constants and types. `in_units`: positions of nodes that cases of units may hold.
   ModelNodes(const onnx::ModelProto& model, const GraphScope& scope, const std::set<std::size_t>& in_units);
 
   struct ModelNode {
@@ -71,6 +72,8 @@ class ModelNodes {
 /// Why a node or a unit gives no case.
 struct SkippedNode {
   std::string reason;  ///< one line that begins with what is at fault: operator, attribute, type, size, ...
+  /// The node at fault, counted among the unit's, where one is.
+  std::optional<std::size_t> node = {};
 };
 
 /// Returns an error with the rule "skip": there is no case. Suites report a SkippedNode with this reason.
@@ -86,33 +89,53 @@ struct SkippedNode {
     const onnx::ModelProto& model, const onnx::NodeProto& node, const GraphScope& scope, const ExternalFolder& external,
     const NamedTensors& computed, std::int64_t max_elements, Rng& rng);
 
-// The quantized units of a whole model in QDQ form, as cases of several nodes.
+// The quantized units of a whole model, as cases of several nodes.
 //
-// A unit is what a runtime fuses: a QuantizeLinear, the nodes that compute what it quantizes, and the DequantizeLinear
-// nodes that these read.
+// A unit is what a runtime fuses: nodes that compute from quantized data, the nodes that dequantize or quantize what
+// they read, and what follows up to the next quantization. It has one of these forms:
+//   - a QuantizeLinear, the nodes that compute what it quantizes, and the DequantizeLinear nodes that these read
+//   - DynamicQuantizeLinear, an integer product, and the scaling of its sums up to the last Mul or Add
+//   - DequantizeLinear and float operators whose result nobody quantizes
+//   - any other node of quantized data by itself: MatMulNBits, QLinearAdd, a pool of bytes
 
 struct ModelUnit {
-  std::string name;                  ///< name of the node that QuantizeLinear reads, or its operator
-  std::size_t quantize = 0;          ///< the QuantizeLinear, as a position in the graph
-  std::vector<std::size_t> nodes;    ///< positions of all its nodes, ascending
-  std::vector<std::string> fed;      ///< values that no node of them computes and that are no constants
-  std::vector<std::string> outputs;  ///< QuantizeLinear's, and others that only nodes outside read
+  std::string name;                   ///< name of its node of most work, or that node's operator
+  std::size_t anchor = 0;             ///< the quantized node that it is about, as a position in its graph
+  const GraphScope* scope = nullptr;  ///< the graph that it belongs to
+  std::size_t first_node = 0;         ///< position of the graph's first node, as ModelNodes counts
+  std::vector<std::size_t> nodes;     ///< positions of all its nodes in its graph, ascending
+  std::vector<std::string> fed;       ///< values that no node of them computes and that are no constants
+  std::vector<std::string> outputs;   ///< the last node's first, then others that only nodes outside read
+
+  /// Positions of its nodes as ModelNodes counts.
+  [[nodiscard]] std::vector<std::size_t> positions() const;
 };
 
-/// Those of the outermost graph, in its order. `context`: how many nodes before each unit, and how many behind it, are
-/// taken along, the nearest ones first; they belong to operators that graphs are judged with.
+/// Those of the graph and of the bodies of its nodes, in their order. `context`: how many nodes before each unit, and
+/// how many behind it, are taken along, the nearest ones first; they belong to operators that graphs are judged with.
 [[nodiscard]] std::vector<ModelUnit> units_of(const GraphScope& scope, std::size_t context);
+
+/// Returns the unit about the same node without nodes that no case can hold (positions in its graph); nothing where
+/// none is left.
+[[nodiscard]] std::optional<ModelUnit> unit_without(const ModelUnit& unit, const std::set<std::size_t>& refused,
+                                                    std::size_t context);
 
 /// Returns the names of the values that go into the units and come out of them.
 [[nodiscard]] std::set<std::string> values_around(const std::vector<ModelUnit>& units);
 
-/// The case: constants come from the model, what is fed and the recorded outputs from `computed`. Quantized data that
-/// it does not hold are drawn from `rng`; the note states what is implementation-defined. Skipped: other data, tensors
-/// above `max_elements`, and what is out of contract or not judged, or where any value is right.
+/// How much of a unit a case holds.
+struct UnitBounds {
+  std::int64_t drawn = 0;   ///< elements of a tensor that is drawn, at most
+  std::int64_t judged = 0;  ///< elements of a recorded output that are judged, about (model_sample.h); 0: all
+};
+
+/// The case: constants come from the model, what is fed and the recorded outputs from `computed`. Quantized data and
+/// floats that it does not hold are drawn from `rng`; the note states what is implementation-defined. Skipped: other
+/// data, tensors above `bounds`, and what is out of contract or not judged, or where any value is right.
 [[nodiscard]] Result<std::variant<Case, SkippedNode>> case_from_unit(const onnx::ModelProto& model,
-                                                                     const ModelUnit& unit, const GraphScope& scope,
+                                                                     const ModelUnit& unit,
                                                                      const ExternalFolder& external,
                                                                      const NamedTensors& computed,
-                                                                     std::int64_t max_elements, Rng& rng);
+                                                                     const UnitBounds& bounds, Rng& rng);
 
 }  // namespace qconform

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <exception>
+#include <map>
 #include <new>
 #include <set>
 #include <system_error>
@@ -59,9 +60,31 @@ std::string without_colons(std::string text) {
 
 }  // namespace
 
+namespace {
+
+// Some makers leave out that their model takes operators of com.microsoft, which has one version; runtimes run it.
+void import_microsoft(onnx::ModelProto& model) {
+  constexpr const char* kDomain = "com.microsoft";
+  const auto& imports = model.opset_import();
+  const auto& nodes = model.graph().node();
+  const bool is_imported =
+      std::any_of(imports.begin(), imports.end(), [](const auto& import) { return import.domain() == kDomain; });
+  const bool is_used =
+      std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.domain() == kDomain; });
+  if (is_imported || !is_used) return;
+  onnx::OperatorSetIdProto& import = *model.add_opset_import();
+  import.set_domain(kDomain);
+  import.set_version(1);
+}
+
+}  // namespace
+
 struct ModelCases::State {
   std::filesystem::path file;
   std::uint64_t seed = 0;
+  std::size_t context = 0;
+  std::int64_t sample = 0;
+  std::string assumed;  // sizes of symbolic dimensions
   onnx::ModelProto model;
   std::unique_ptr<GraphScope> scope;
   std::vector<SingleNode> nodes;
@@ -72,13 +95,70 @@ struct ModelCases::State {
   std::string why_drawn;
 
   Result<void> read(const ModelOptions& options);
+  std::vector<std::vector<std::size_t>> behind;  // by step: see ModelStep
   // Sets the activations; an error where they must be computed and cannot be.
   Result<void> choose_activations(const ModelOptions& options);
+  void find_ancestors();
+  [[nodiscard]] std::set<std::string> values_around_cases() const;
 };
+
+std::set<std::string> ModelCases::State::values_around_cases() const {
+  std::set<std::string> names = values_around(units);
+  for (const SingleNode& one : nodes) {
+    if (one.scope != scope.get()) continue;
+    for (const std::string& name : one.node->input()) {
+      if (!name.empty() && scope->constant(name) == nullptr) names.insert(name);
+    }
+    names.insert(one.node->output().begin(), one.node->output().end());
+  }
+  return names;
+}
+
+// Steps of the outermost graph hand themselves on with the values that they give.
+void ModelCases::State::find_ancestors() {
+  behind.resize(nodes.size() + units.size());
+  std::map<std::string, std::vector<std::size_t>> givers;  // steps by the values that they give
+  std::map<const onnx::NodeProto*, std::vector<std::size_t>> begins;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].scope != scope.get()) continue;
+    for (const std::string& name : nodes[i].node->output()) givers[name].push_back(i);
+  }
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (units[i].scope != scope.get()) continue;
+    for (const std::string& name : units[i].outputs) givers[name].push_back(nodes.size() + i);
+  }
+  std::map<std::string, std::set<std::size_t>, std::less<>> before;  // all steps behind which a value stands
+  const auto behind_names = [&](const auto& names) {
+    std::set<std::size_t> earlier;
+    for (const auto& name : names) {
+      const auto found = before.find(std::string_view(name));
+      if (found != before.end()) earlier.insert(found->second.begin(), found->second.end());
+    }
+    return std::vector<std::size_t>(earlier.begin(), earlier.end());
+  };
+  for (const onnx::NodeProto& node : scope->graph().node()) {
+    const auto read = behind_names(names_read_by(node));
+    for (const std::string& name : node.output()) {
+      std::set<std::size_t>& own = before[name];
+      own.insert(read.begin(), read.end());
+      const auto found = givers.find(name);
+      if (found != givers.end()) own.insert(found->second.begin(), found->second.end());
+    }
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].scope == scope.get()) behind[i] = behind_names(nodes[i].node->input());
+  }
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (units[i].scope == scope.get()) behind[nodes.size() + i] = behind_names(units[i].fed);
+  }
+}
 
 Result<void> ModelCases::State::read(const ModelOptions& options) {
   QCONFORM_TRY(read_model(file, model));
   if (!model.has_graph()) return fail(file.string(), "has no graph");
+  import_microsoft(model);
+  QCONFORM_ASSIGN(assumed, in_context(file.string(),
+                                      set_dimensions(*model.mutable_graph(), options.dimensions, options.keeps_units)));
   scope = std::make_unique<GraphScope>(model.graph());
   std::uint64_t position = 0;
   walk(*scope, position, nodes);
@@ -86,9 +166,16 @@ Result<void> ModelCases::State::read(const ModelOptions& options) {
   options.tell("finding the shapes in " + file.filename().string());
   propagate_shapes(model, *scope);
   QCONFORM_TRY(in_context(file.string(), check_sizes(*scope)));
-  units = units_of(*scope, options.context);
+  context = options.context;
+  sample = options.sample;
+  units = units_of(*scope, context);
   std::set<std::size_t> in_units;
-  for (const ModelUnit& unit : units) in_units.insert(unit.nodes.begin(), unit.nodes.end());
+  for (const ModelUnit& unit : units) {
+    for (const std::size_t node : unit.positions()) in_units.insert(node);
+  }
+  if (options.keeps_units) {
+    std::erase_if(nodes, [&](const SingleNode& node) { return in_units.contains(node.position); });
+  }
   all.emplace(model, *scope, in_units);
   return {};
 }
@@ -96,15 +183,25 @@ Result<void> ModelCases::State::read(const ModelOptions& options) {
 Result<void> ModelCases::State::choose_activations(const ModelOptions& options) {
   activations.origin = "activations drawn from seed " + std::to_string(seed);
   if (options.activations == ModelOptions::Activations::drawn) return {};
-  options.tell("running " + file.filename().string());
-  auto computed = compute_activations(model, *scope,
-                                      {.folder = file.parent_path(),
+  const std::filesystem::path run_file = options.run_file.empty() ? file : options.run_file;
+  options.tell("running " + run_file.filename().string());
+  onnx::ModelProto other;
+  if (!options.run_file.empty()) {
+    QCONFORM_TRY(read_model(run_file, other));
+    QCONFORM_TRY(
+        in_context(run_file.string(), set_dimensions(*other.mutable_graph(), options.dimensions, options.keeps_units)));
+  }
+  auto computed = compute_activations(options.run_file.empty() ? model : other, *scope,
+                                      {.folder = run_file.parent_path(),
                                        .files = options.inputs,
                                        .seed = seed,
-                                       .also = values_around(units),
+                                       .also = values_around_cases(),
+                                       .takes_nodes_apart = !options.keeps_units,
+                                       .runtime = options.runtime,
                                        .memory = options.memory});
   if (computed) {
     activations = std::move(*computed);
+    if (!assumed.empty()) activations.origin += ", assumed " + assumed;
   } else if (options.activations == ModelOptions::Activations::computed || computed.error().rule == "limit") {
     return tl::unexpected(computed.error().in(file.string()));
   } else {
@@ -127,6 +224,7 @@ Result<std::unique_ptr<ModelCases>> ModelCases::open(const std::filesystem::path
   }
   const bool has_cases = !state->nodes.empty() || !state->units.empty();
   if (has_cases) QCONFORM_TRY(state->choose_activations(options));
+  state->find_ancestors();
   if (!has_cases && options.activations == ModelOptions::Activations::computed) {
     return fail(file.string(),
                 "no case can be made of its quantized nodes: " + left_out_text(state->all->coverage(nullptr)));
@@ -147,6 +245,10 @@ const std::string& ModelCases::why_drawn() const {
   return state_->why_drawn;
 }
 
+const std::string& ModelCases::disturbed() const {
+  return state_->activations.disturbed;
+}
+
 const std::vector<ModelNodes::ModelNode>& ModelCases::nodes() const {
   return state_->all->entries();
 }
@@ -163,7 +265,13 @@ Result<std::optional<ModelStep>> ModelCases::next() {
   auto answer = case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(),
                                      state_->activations.values, OnnxModelSuite::kGeneratedElements, rng);
   if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": node " + label));
-  ModelStep step{.test_case = {}, .positions = {position}, .reason = {}};
+  const std::size_t number = state_->next - 1;
+  ModelStep step{.test_case = {},
+                 .positions = {position},
+                 .reason = {},
+                 .position = position,
+                 .number = number,
+                 .behind = state_->behind[number]};
   if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
     step.reason = skipped->reason;
     return std::optional(std::move(step));
@@ -184,23 +292,42 @@ Result<std::optional<ModelStep>> ModelCases::next() {
 
 Result<std::optional<ModelStep>> ModelCases::next_unit() {
   if (state_->next >= size()) return std::optional<ModelStep>();
-  const ModelUnit& unit = state_->units[state_->next++ - state_->nodes.size()];
-  Rng rng(state_->seed, state_->nodes.size() + unit.quantize);
-  auto answer = case_from_unit(state_->model, unit, *state_->scope, state_->file.parent_path(),
-                               state_->activations.values, OnnxModelSuite::kGeneratedElements, rng);
-  if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": unit " + unit.name));
-  ModelStep step{.test_case = {}, .positions = unit.nodes, .reason = {}, .is_unit = true};
-  if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
-    step.reason = skipped->reason;
-    return std::optional(std::move(step));
+  ModelUnit unit = state_->units[state_->next++ - state_->nodes.size()];
+  const std::size_t position = unit.first_node + unit.anchor;
+  std::set<std::size_t> refused;
+  const std::size_t number = state_->next - 1;
+  ModelStep step{.test_case = {},
+                 .positions = unit.positions(),
+                 .reason = {},
+                 .is_unit = true,
+                 .position = position,
+                 .number = number,
+                 .behind = state_->behind[number]};
+  while (true) {
+    Rng rng(state_->seed, state_->nodes.size() + position);
+    auto answer = case_from_unit(state_->model, unit, state_->file.parent_path(), state_->activations.values,
+                                 {OnnxModelSuite::kGeneratedElements, state_->sample}, rng);
+    if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": unit " + unit.name));
+    const auto* skipped = std::get_if<SkippedNode>(&*answer);
+    if (skipped == nullptr) {
+      step.positions = unit.positions();
+      step.test_case.emplace(std::move(std::get<Case>(*answer)));
+      break;
+    }
+    if (step.reason.empty()) step.reason = skipped->reason;
+    // Without a node that no case can hold, others may be judged.
+    if (!skipped->node || !refused.insert(unit.nodes[*skipped->node]).second) return std::optional(std::move(step));
+    auto smaller = unit_without(unit, refused, state_->context);
+    if (!smaller) return std::optional(std::move(step));
+    unit = std::move(*smaller);
   }
-  Case& result = step.test_case.emplace(std::move(std::get<Case>(*answer)));
-  result.id = unit.name + ".unit#" + std::to_string(unit.quantize);
+  Case& result = *step.test_case;
+  result.id = unit.name + ".unit#" + std::to_string(position);
   result.tags = {"model", "unit"};
   if (!result.recorded_outputs.empty()) {
     result.note = state_->activations.origin + (result.note.empty() ? "" : "; ") + result.note;
   }
-  result.provenance = {name(), state_->seed, unit.quantize};
+  result.provenance = {name(), state_->seed, position};
   return std::optional(std::move(step));
 }
 
@@ -210,12 +337,13 @@ namespace {
 // and what is left out, then `end` or `fault`.
 constexpr char kTold = 't';    // a text that says what is being done
 constexpr char kFault = 'f';   // field, message, rule
-constexpr char kOpened = 'o';  // name, origin, why activations are drawn, steps; then three texts for each node
-constexpr char kCase = 'c';    // positions, the case as a model
+constexpr char kOpened = 'o';  // name, origin, why activations are drawn, steps, what taking values out disturbs; then
+                               // three texts for each node
+constexpr char kCase = 'c';    // positions, the case as a model, its own position, its number, numbers behind which
 constexpr char kLeft = 'l';    // positions, reason, the reason as a suite states it or nothing
 constexpr char kEnd = '.';
 
-constexpr std::size_t kOpenedTexts = 4;
+constexpr std::size_t kOpenedTexts = 5;
 constexpr std::size_t kNodeTexts = 3;  // operator, whether it is quantized, why no case holds it
 constexpr const char* kYes = "1";
 
@@ -229,7 +357,8 @@ bool send_fault(int pipe, const Error& error) {
 }
 
 bool send_opened(int pipe, const ModelCases& cases) {
-  PipeMessage message{kOpened, {cases.name(), cases.origin(), cases.why_drawn(), std::to_string(cases.size())}};
+  PipeMessage message{
+      kOpened, {cases.name(), cases.origin(), cases.why_drawn(), std::to_string(cases.size()), cases.disturbed()}};
   for (const ModelNodes::ModelNode& node : cases.nodes()) {
     message.texts.insert(message.texts.end(), {node.op_type, node.is_quantized ? kYes : "", node.reason});
   }
@@ -242,7 +371,9 @@ Result<PipeMessage> message_of(const ModelStep& step) {
     return PipeMessage{kLeft, {positions, step.reason, step.is_unit ? "unit: " + step.reason : ""}};
   }
   QCONFORM_ASSIGN(auto bytes, case_to_model(*step.test_case));
-  return PipeMessage{kCase, {positions, std::move(bytes)}};
+  return PipeMessage{kCase,
+                     {positions, std::move(bytes), std::to_string(step.position), std::to_string(step.number),
+                      fmt::format("{}", fmt::join(step.behind, ","))}};
 }
 
 Result<void> serve(const std::filesystem::path& file, std::uint64_t seed, ModelOptions options, int pipe) {
@@ -307,6 +438,7 @@ Result<std::unique_ptr<OnnxModelSuite>> OnnxModelSuite::open(const std::filesyst
   if (!process.is_running()) return fail(file.string(), std::generic_category().message(errno));
   pipe.write.close();
   std::unique_ptr<OnnxModelSuite> suite(new OnnxModelSuite(file, limits, std::move(pipe.read), std::move(process)));
+  suite->facts_ = options.facts;
   QCONFORM_TRY(suite->begin(options));
   return suite;
 }
@@ -346,6 +478,10 @@ Result<void> OnnxModelSuite::take_opened(std::vector<std::string> texts) {
   origin_ = texts[1];
   if (!texts[2].empty()) ++skipped_["a run of the model, activations are drawn instead (" + texts[2] + ")"];
   size_ = positions_in(texts[3]).front();
+  if (facts_ != nullptr) {
+    facts_->origin = texts[1];
+    facts_->disturbed = texts[4];
+  }
   std::vector<ModelNodes::ModelNode> nodes;
   for (std::size_t i = kOpenedTexts; i + kNodeTexts <= texts.size(); i += kNodeTexts) {
     nodes.push_back({std::move(texts[i]), texts[i + 1] == kYes, std::move(texts[i + 2])});
@@ -364,6 +500,13 @@ void OnnxModelSuite::leave_out(const std::vector<std::string>& texts) {
 Result<std::optional<Case>> OnnxModelSuite::case_of(const std::vector<std::string>& texts) {
   nodes_.add_case(positions_in(texts[0]));
   QCONFORM_ASSIGN(auto test_case, in_context(file_.string(), case_from_model(texts[1])));
+  if (facts_ != nullptr) {
+    const auto numbers = positions_in(texts[2] + "," + texts[3]);
+    std::int64_t elements = 0;
+    for (const Tensor& output : test_case.recorded_outputs) elements += output.elements();
+    facts_->layers.push_back({test_case.id, numbers[0], numbers[1], digest_of(test_case), elements,
+                              texts[4].empty() ? std::vector<std::size_t>() : positions_in(texts[4])});
+  }
   return std::optional<Case>(std::move(test_case));
 }
 
@@ -372,7 +515,7 @@ Result<std::optional<Case>> OnnxModelSuite::next() {
     auto message = messages_.next();
     if (!message) return fault_of(message.error());
     const auto& [kind, texts] = *message;
-    if (kind == kCase && texts.size() == 2) return case_of(texts);
+    if (kind == kCase && texts.size() == 5) return case_of(texts);
     if (kind == kLeft && texts.size() == 3) leave_out(texts);
     if (kind == kFault && texts.size() == 3) {
       at_end_ = true;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "harness/backends/library.h"
+#include "harness/backends/specification.h"
 #include "harness/base/error.h"
 #include "harness/base/process.h"
 #include "harness/core/case.h"
@@ -31,6 +33,23 @@ namespace qconform {
 /// Ends the message on a model that takes too much.
 inline constexpr const char* kMoreMemory = "; --model-memory gives it more";
 
+/// A case of a model, and where it stands among the others.
+struct ModelLayer {
+  std::string id;
+  std::size_t position = 0;           ///< of the node that it is about, as ModelNodes counts
+  std::size_t number = 0;             ///< of the layer, also among those that give no case
+  std::uint64_t digest = 0;           ///< of the case
+  std::int64_t elements = 0;          ///< of the recorded outputs that are judged
+  std::vector<std::size_t> behind{};  ///< numbers of the layers from which its inputs follow
+};
+
+/// What is learnt of a model while its cases are made.
+struct ModelFacts {
+  std::string origin;              ///< of the activations
+  std::string disturbed;           ///< see ModelActivations
+  std::vector<ModelLayer> layers;  ///< in the order of the cases
+};
+
 /// Options of a model's suite: the source of its activations, its context, and bounds.
 struct ModelOptions {
   enum class Activations : std::uint8_t {
@@ -43,6 +62,17 @@ struct ModelOptions {
   std::vector<std::filesystem::path> inputs{};  ///< TensorProto files for the model's inputs; empty: drawn
   std::size_t context = 0;                      ///< nodes that each unit takes along, before it and behind it
   std::uint64_t memory = limits::kModelMemory;  ///< bytes that reading the model, and running it, may take
+  /// What computes the activations: a setting of the offered runtime.
+  backend::Specification runtime{.name = "onnxruntime"};
+  /// Values are taken out at the ends of units alone, so that what a runtime fuses stays together, and nodes of units
+  /// are no cases by themselves.
+  bool keeps_units = false;
+  /// The file that the runtime runs in place of the model, whose values have the same names; empty: the model.
+  std::filesystem::path run_file{};
+  std::int64_t sample = 0;  ///< elements of each recorded output that are judged, about; 0: all
+  std::map<std::string, std::int64_t> dimensions{};  ///< sizes of symbolic dimensions, by name
+  /// Gets what is learnt while cases are made; may be null. It outlives the suite.
+  ModelFacts* facts = nullptr;
   /// Told what is being done, again and again while it is.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
@@ -101,6 +131,7 @@ class OnnxModelSuite final : public Suite {
   std::string name_;
   std::string origin_;
   std::uint64_t size_ = 0;
+  ModelFacts* facts_ = nullptr;
   ModelNodes nodes_;
   bool at_end_ = false;
 };
@@ -113,6 +144,9 @@ struct ModelStep {
   std::vector<std::size_t> positions;  ///< positions of its nodes, as ModelNodes counts them
   std::string reason;                  ///< why it is left out
   bool is_unit = false;
+  std::size_t position = 0;              ///< of the node that it is about
+  std::size_t number = 0;                ///< of the step
+  std::vector<std::size_t> behind = {};  ///< numbers of the steps from whose outputs its inputs follow
 };
 
 class ModelCases {
@@ -126,6 +160,8 @@ class ModelCases {
   [[nodiscard]] const std::string& origin() const;
   /// Why activations are drawn that should have been computed; else empty.
   [[nodiscard]] const std::string& why_drawn() const;
+  /// See ModelActivations.
+  [[nodiscard]] const std::string& disturbed() const;
   [[nodiscard]] const std::vector<ModelNodes::ModelNode>& nodes() const;
   /// How many steps there are.
   [[nodiscard]] std::size_t size() const;
@@ -145,13 +181,18 @@ class ModelCases {
 struct ModelActivations {
   NamedTensors values;  ///< inputs that are no constants, and outputs, of the quantized nodes of the outermost graph
   std::string origin;   ///< "activations of ONNX Runtime 1.30.0, inputs drawn from seed 1"
+  /// What taking the values out changes in the model as the runtime computes it: "23 DynamicQuantizeMatMul instead of
+  /// 25"; empty where it changes nothing, or nobody can tell.
+  std::string disturbed = {};
 };
 
 struct ActivationOptions {
   std::filesystem::path folder = {};              ///< below which external data lies
   std::vector<std::filesystem::path> files = {};  ///< with the inputs; without any, they are drawn from the seed
   std::uint64_t seed = 1;
-  std::set<std::string> also = {};              ///< further values of the outermost graph that are wanted
+  std::set<std::string> also = {};  ///< further values of the outermost graph that are wanted
+  bool takes_nodes_apart = true;    ///< values between nodes that are cases by themselves are wanted
+  backend::Specification runtime{.name = "onnxruntime"};
   std::uint64_t memory = limits::kModelMemory;  ///< memory of the process in which the model runs
 };
 
@@ -167,9 +208,16 @@ struct ActivationOptions {
 [[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
                                                      std::span<const std::filesystem::path> files);
 
-/// Draws the model's inputs from the seed: float, float16 and bfloat16 within [-2, 2], 8-bit integers from all values,
-/// wider ones from 0 to 9. An unknown first dimension is `first_dimension`. Errors: other types, other unknown
-/// dimensions, what exceeds limits.h.
+/// Gives the symbolic dimensions of the graph's inputs the sizes that `stated` has for their names. Where it `assumes`,
+/// what else is unknown behind an input's first dimension gets a size too, the same for the same name: 64 for the
+/// spatial dimensions of images, else 16. Returns what was assumed, for people. Errors: a name in `stated` that no
+/// input has.
+[[nodiscard]] Result<std::string> set_dimensions(onnx::GraphProto& graph,
+                                                 const std::map<std::string, std::int64_t>& stated, bool assumes);
+
+/// Draws the model's inputs from the seed: float, float16 and bfloat16 within [-2, 2], integers of 8 and 16 bits from
+/// all values, wider ones from 0 to 9, but 1 for masks and 0 for token types, by their names. An unknown first
+/// dimension is `first_dimension`. Errors: other types, other unknown dimensions, what exceeds limits.h.
 [[nodiscard]] Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
                                                      std::int64_t first_dimension = kAssumedBatch);
 

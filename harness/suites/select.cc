@@ -211,11 +211,12 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const DrawnSuite::Draw draw = draw_of_suite(name)) return drawn(name, draw, options, RandomSuite::kDefaultCases);
   if (name.starts_with("onnx:")) return one(OnnxFolderSuite::open(fs::path(name.substr(5))));
   if (name.starts_with("model:")) {
-    return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed,
-                                    {.activations = ModelOptions::Activations::computed_if_possible,
-                                     .context = options.context,
-                                     .memory = options.model_mebibytes << 20,
-                                     .tell = options.tell}));
+    ModelOptions model = options.whole_model != nullptr ? *options.whole_model : ModelOptions{};
+    if (options.whole_model == nullptr) model.activations = ModelOptions::Activations::computed_if_possible;
+    model.context = options.context;
+    model.memory = options.model_mebibytes << 20;
+    model.tell = options.tell;
+    return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed, model));
   }
   if (name.starts_with("dml:")) return one(DirectMlSuite::open(fs::path(name.substr(4))));
   return open_path(fs::path(name));

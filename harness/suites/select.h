@@ -17,11 +17,15 @@
 
 namespace qconform {
 
+struct ModelOptions;  // onnx_model.h
+
 struct SuiteOptions {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> cases;  ///< cases of suites that take a number of them; absent: each its own
   std::size_t context = 0;             ///< nodes that each unit of model:FILE takes along, before it and behind it
   std::uint64_t model_mebibytes = limits::kModelMemory >> 20;  ///< memory for reading a model, and for running it
+  /// How model:FILE runs the model and what it judges; null: it runs it as stated, and judges all.
+  const ModelOptions* whole_model = nullptr;
   /// Told what is being done while a model is read and run, again and again.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -210,6 +211,12 @@ constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL},       Level{"disabled",
                              Level{"basic", ORT_ENABLE_BASIC}, Level{"extended", ORT_ENABLE_EXTENDED},
                              Level{"all", ORT_ENABLE_ALL},     Level{"opt", ORT_ENABLE_ALL}};
 
+GraphOptimizationLevel level_of(const backend::Specification& what) {
+  const auto* level =
+      std::find_if(kLevels.begin(), kLevels.end(), [&](const Level& one) { return one.word == what.word; });
+  return level == kLevels.end() ? ORT_DISABLE_ALL : level->level;
+}
+
 std::string unknown_form(const backend::Specification& what, const std::string& value) {
   return fmt::format("\"{}\": no form \"{}\"; expected {}", backend::text_of(what), value, kOrtFormNames);
 }
@@ -269,10 +276,8 @@ std::optional<std::string> configure(const ort::Loaded& library, Runtime& runtim
 
 Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const backend::Specification& what) {
   QCONFORM_ASSIGN(const ProviderSettings settings, settings_of(what));
-  const auto is_it = [&](const Level& level) { return level.word == what.word; };
   auto runtime = std::make_unique<Runtime>(*library.api);
-  const auto* level = std::find_if(kLevels.begin(), kLevels.end(), is_it);
-  if (auto failed = configure(library, *runtime, level == kLevels.end() ? ORT_DISABLE_ALL : level->level, settings)) {
+  if (auto failed = configure(library, *runtime, level_of(what), settings)) {
     return fail("--backend", fmt::format("\"{}\": ONNX Runtime does not start: {}", backend::text_of(what), *failed));
   }
   BackendInfo info{backend::text_of(what), library.version, "library", true};
@@ -364,21 +369,46 @@ Result<NamedTensors> copied(const OrtApi& api, const std::vector<std::string>& n
   return tensors;
 }
 
-// One for all parts of a model, in the process that runs it: starting takes longer than a part.
-Runtime& shared_runtime() {
-  static Runtime& runtime = *new Runtime(*ort::loaded().api);
-  return runtime;
+// One for all parts of a model, in the process that runs it: starting takes longer than a part. Its folder of external
+// data is that of the model.
+Result<Runtime*> runtime_for(const backend::Specification& setting, const std::filesystem::path& folder) {
+  static std::map<std::string, std::unique_ptr<Runtime>> started;
+  std::unique_ptr<Runtime>& runtime = started[backend::text_of(setting)];
+  if (runtime == nullptr) {
+    const bool is_other = !setting.version.empty() && !backend::check_version(setting, loaded().version);
+    std::optional<ort::Loaded> other;
+    if (is_other) {
+      QCONFORM_ASSIGN(const auto root, root_for(setting, loaded().version));
+      other.emplace(ort::load_release(root.folder));
+      if (other->api == nullptr) return tl::unexpected(damaged_root(setting, root, other->absent));
+    }
+    // What is loaded stays until the process ends.
+    const ort::Loaded& library = is_other ? *new ort::Loaded(*other) : loaded();
+    QCONFORM_TRY(backend::check_settings(setting, onnxruntime().accepted));
+    QCONFORM_ASSIGN(const ProviderSettings settings, settings_of(setting));
+    auto fresh = std::make_unique<Runtime>(*library.api);
+    QCONFORM_TRY(check(configure(library, *fresh, level_of(setting), settings)));
+    runtime = std::move(fresh);
+  }
+  const std::string place = folder.empty() ? "." : folder.string();
+  OrtStatus* status = runtime->api.AddSessionConfigEntry(runtime->options.get(), kExternalFolder, place.c_str());
+  QCONFORM_TRY(check(failure(runtime->api, status)));
+  return runtime.get();
 }
 
-Result<NamedTensors> run(const std::string& model, const std::filesystem::path& folder, const NamedTensors& inputs) {
+Result<std::string> rewritten(const std::string& model, const std::filesystem::path& folder,
+                              const backend::Specification& setting) {
+  QCONFORM_ASSIGN(const Runtime* runtime, runtime_for(setting, folder));
+  return ort::optimized_model(*runtime, model);
+}
+
+Result<NamedTensors> run(const std::string& model, const std::filesystem::path& folder, const NamedTensors& inputs,
+                         const backend::Specification& setting) {
   NamedTensors memory = inputs;  // a copy that the library may write to
-  Runtime& runtime = shared_runtime();
+  QCONFORM_ASSIGN(Runtime * started, runtime_for(setting, folder));
+  Runtime& runtime = *started;
   const OrtApi& api = runtime.api;
-  if (runtime.environment.get() == nullptr) QCONFORM_TRY(check(runtime.start(ORT_DISABLE_ALL)));
-  const std::string place = folder.empty() ? "." : folder.string();
   Owned<OrtSession> session(api.ReleaseSession);
-  OrtStatus* status = api.AddSessionConfigEntry(runtime.options.get(), kExternalFolder, place.c_str());
-  QCONFORM_TRY(check(failure(api, status)));
   QCONFORM_TRY(check(ort::create_session(runtime, model, session)));
   std::vector<std::unique_ptr<Owned<OrtValue>>> held;
   std::vector<const OrtValue*> given;
@@ -391,8 +421,8 @@ Result<NamedTensors> run(const std::string& model, const std::filesystem::path& 
   }
   const std::vector<std::string> names = output_names(model);
   std::vector<OrtValue*> values(names.size(), nullptr);
-  status = api.Run(session.get(), nullptr, given_names.data(), given.data(), given.size(), pointers_to(names).data(),
-                   names.size(), values.data());
+  OrtStatus* status = api.Run(session.get(), nullptr, given_names.data(), given.data(), given.size(),
+                              pointers_to(names).data(), names.size(), values.data());
   QCONFORM_TRY(check(failure(api, status)));
   auto result = copied(api, names, values);
   for (OrtValue* value : values) api.ReleaseValue(value);
@@ -403,7 +433,7 @@ Result<NamedTensors> run(const std::string& model, const std::filesystem::path& 
 
 ModelRuntime onnxruntime_models() {
   const ort::Loaded& library = ort::loaded();
-  return {library.absent.empty() ? "ONNX Runtime " + library.version : "ONNX Runtime", library.absent, run};
+  return {library.absent.empty() ? "ONNX Runtime " + library.version : "ONNX Runtime", library.absent, run, rewritten};
 }
 
 }  // namespace qconform::libraries

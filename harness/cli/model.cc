@@ -1,0 +1,311 @@
+// `qconform model`: a whole model in a runtime, each quantized layer judged on the inputs that reached it there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "harness/backends/library.h"
+#include "harness/backends/specification.h"
+#include "harness/base/file.h"
+#include "harness/base/text.h"
+#include "harness/cli/command.h"
+#include "harness/cli/judge_suites.h"
+#include "harness/cli/output.h"
+#include "harness/cli/report_output.h"
+#include "harness/suites/model_sample.h"
+#include "harness/suites/onnx_model.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::cli {
+namespace {
+
+struct ModelCommand : SuitesOptions {
+  std::string model;
+  std::vector<std::string> inputs;
+  std::vector<std::string> dimensions;
+  std::string run;
+  std::int64_t sample = kSampledElements;
+  ReportForms forms;
+};
+
+// Answers with what the run of the whole model gave, for the cases of that run alone.
+class RecordedRun final : public Backend {
+ public:
+  RecordedRun(std::string setting, const ModelFacts& facts) : facts_(facts) {
+    info_.name = setting;
+    info_.version = offered_model_runtime().name;
+    info_.kind = "whole model";
+    info_.specification = std::move(setting);
+    info_.concurrent = true;
+  }
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    if (test_case.recorded_outputs.empty()) {
+      return outcome::Unsupported{"no activation: the run of the model gave no value of this case"};
+    }
+    const std::uint64_t digest = digest_of(test_case);
+    const bool is_of_run = std::any_of(facts_.layers.rbegin(), facts_.layers.rend(),
+                                       [&](const ModelLayer& layer) { return layer.digest == digest; });
+    if (!is_of_run) return outcome::Unsupported{"the run of the model has answers of its own cases alone"};
+    return std::make_unique<Recorded>(test_case);
+  }
+
+ private:
+  class Recorded final : public PreparedCase {
+   public:
+    explicit Recorded(const Case& test_case) : case_(test_case) {}
+    void run(OutputSink& sink) override { copy_outputs(outcome::Produced{case_.recorded_outputs}, sink); }
+
+   private:
+    const Case& case_;
+  };
+
+  const ModelFacts& facts_;
+  BackendInfo info_;
+};
+
+enum class LayerState : std::uint8_t { right, fed_wrong, wrong, wrong_behind, not_judged };
+
+// One character of the line that shows all layers.
+char sign_of(LayerState state) {
+  switch (state) {
+    case LayerState::right: return '.';
+    case LayerState::fed_wrong: return ',';
+    case LayerState::wrong: return 'W';
+    case LayerState::wrong_behind: return 'w';
+    case LayerState::not_judged: break;
+  }
+  return '?';
+}
+
+struct JudgedLayer {
+  const ModelLayer* layer;
+  const CaseResult* result;
+  LayerState state = LayerState::not_judged;
+
+  [[nodiscard]] const CaseResult::OfBackend& answer() const { return result->backends.front(); }
+  [[nodiscard]] bool is_wrong() const { return state == LayerState::wrong || state == LayerState::wrong_behind; }
+};
+
+// The layers in the model's order. A layer is fed wrong values where one of those before it is wrong.
+std::vector<JudgedLayer> judged_layers(const ModelFacts& facts, const Report& report) {
+  std::vector<JudgedLayer> layers;
+  const auto* rows = report.results ? &report.results->rows : nullptr;
+  if (rows == nullptr) return layers;
+  std::map<std::string_view, const CaseResult*> by_id;
+  for (const CaseResult& row : *rows) by_id.emplace(row.id, &row);
+  std::set<std::size_t> wrong;
+  for (const ModelLayer& layer : facts.layers) {
+    const auto found = by_id.find(layer.id);
+    if (found == by_id.end() || found->second->backends.empty()) continue;
+    layers.push_back({&layer, found->second});
+    if (is_failure(layers.back().answer().verdict)) wrong.insert(layer.number);
+  }
+  std::stable_sort(layers.begin(), layers.end(),
+                   [](const auto& a, const auto& b) { return a.layer->position < b.layer->position; });
+  for (JudgedLayer& one : layers) {
+    const VerdictKind verdict = one.answer().verdict;
+    const bool is_behind = std::any_of(one.layer->behind.begin(), one.layer->behind.end(),
+                                       [&](std::size_t number) { return wrong.contains(number); });
+    if (is_failure(verdict)) {
+      one.state = is_behind ? LayerState::wrong_behind : LayerState::wrong;
+    } else if (verdict == VerdictKind::pass || verdict == VerdictKind::vacuous) {
+      one.state = is_behind ? LayerState::fed_wrong : LayerState::right;
+    }
+  }
+  return layers;
+}
+
+void print_line(const std::vector<JudgedLayer>& layers) {
+  constexpr std::size_t kWidth = 100;
+  std::string line;
+  for (const JudgedLayer& one : layers) line += sign_of(one.state);
+  say("\nlayers in their order: . right, W wrong itself, w wrong behind a wrong one, `,` right but fed wrong values, ? "
+      "not "
+      "judged\n");
+  for (std::size_t at = 0; at < line.size(); at += kWidth) say("  {:>5}  {}\n", at + 1, line.substr(at, kWidth));
+}
+
+void print_wrong_layers(const std::vector<JudgedLayer>& layers) {
+  constexpr std::size_t kShown = 20;
+  std::size_t shown_layers = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const JudgedLayer& one = layers[i];
+    if (!one.is_wrong()) continue;
+    if (++shown_layers > kShown) continue;
+    const bool is_own = one.state == LayerState::wrong;
+    say("  {:>5}  {}  {:.3g} % of {} elements wrong, {}  {}\n", i + 1, is_own ? "wrong itself" : "wrong behind",
+        100.0 * static_cast<double>(one.answer().wrong_elements) /
+            static_cast<double>(std::max<std::int64_t>(1, one.layer->elements)),
+        report::with_thousands(static_cast<std::uint64_t>(one.layer->elements)), one.answer().finding,
+        shown(one.layer->id));
+  }
+  if (shown_layers > kShown) say("         and {} more\n", shown_layers - kShown);
+  const auto first = std::find_if(layers.begin(), layers.end(), [](const auto& one) { return one.is_wrong(); });
+  if (first == layers.end()) {
+    say("no layer is wrong\n");
+    return;
+  }
+  say("the first wrong layer: {} of {}, {}\n", first - layers.begin() + 1, layers.size(), shown(first->layer->id));
+}
+
+Result<std::map<std::string, std::int64_t>> dimensions_of(const std::vector<std::string>& texts) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const std::string& text : texts) {
+    const std::size_t at = text.rfind('=');
+    std::int64_t size = 0;
+    const char* const end = text.data() + text.size();
+    const bool is_number = at != std::string::npos && std::from_chars(text.data() + at + 1, end, size).ptr == end;
+    if (at == 0 || !is_number || size < 1) {
+      return fail("--dim", fmt::format("expected NAME=SIZE with a size from 1 on, got {}", quoted_name(text)));
+    }
+    sizes[text.substr(0, at)] = size;
+  }
+  return sizes;
+}
+
+// The files of `--inputs`: a file is one, a folder all its TensorProto files by name.
+Result<std::vector<std::filesystem::path>> input_files(const std::vector<std::string>& inputs) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(input, error)) {
+      files.emplace_back(input);
+      continue;
+    }
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(input, error)) {
+      if (entry.path().extension() == ".pb" && entry.path().filename().string().starts_with("input")) {
+        found.push_back(entry.path());
+      }
+    }
+    if (found.empty()) return fail("--inputs", "the folder " + input + " has no input_0.pb, input_1.pb, ...");
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+Result<backend::Specification> whole_runtime(const std::string& text) {
+  QCONFORM_ASSIGN(auto setting, backend::parse_specification(text));
+  if (setting.kind == backend::Specification::Kind::named && setting.name == "onnxruntime" && setting.cpu.empty()) {
+    return setting;
+  }
+  return fail("--backend", fmt::format("{} computes no whole models; onnxruntime[:VERSION][@LEVEL] does, and qconform "
+                                       "run --suite model:FILE judges others layer by layer",
+                                       text));
+}
+
+// One run of the model with one setting. Returns the exit code.
+Result<int> judge_with(const ModelCommand& command, const std::string& setting, const Policy& policy) {
+  ModelFacts facts;
+  ModelOptions whole{.activations = ModelOptions::Activations::computed};
+  QCONFORM_ASSIGN(whole.runtime, whole_runtime(setting));
+  QCONFORM_ASSIGN(whole.dimensions, dimensions_of(command.dimensions));
+  QCONFORM_ASSIGN(whole.inputs, input_files(command.inputs));
+  whole.sample = command.sample;
+  whole.keeps_units = true;
+  whole.run_file = command.run;
+  whole.facts = &facts;
+  SuitesOptions options = command;
+  options.suites = {"model:" + command.model};
+  options.suite.whole_model = &whole;
+  options.within.within = false;
+  options.shrink = false;  // what the run did not compute cannot be asked of it
+  options.open_backends = [&] {
+    std::vector<std::unique_ptr<Backend>> backends;
+    backends.push_back(std::make_unique<RecordedRun>(setting, facts));
+    return backends;
+  };
+  QCONFORM_ASSIGN(auto report, judge_suites(options, policy, command.forms.json));
+  if (!command.forms.json) {
+    const auto layers = judged_layers(facts, report);
+    print_line(layers);
+    print_wrong_layers(layers);
+    if (!facts.disturbed.empty()) {
+      say("taking the values out changes what is fused: {}; what these compute together is judged in parts\n",
+          shown(facts.disturbed));
+    }
+  }
+  return deliver(options.out, policy, command.forms, report);
+}
+
+Result<int> judge_model(const ModelCommand& command) {
+  QCONFORM_TRY(check_forms(command.forms));
+  QCONFORM_TRY(use_defects(command.defects));
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(command.policy));
+  int worst = kConforms;
+  for (const std::string& setting : command.backends) {
+    ModelCommand one = command;
+    if (command.backends.size() > 1) {
+      std::string name = setting;
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return c == '/' || c == ' '; }, '_');
+      one.out = (std::filesystem::path(command.out) / name).string();
+    }
+    QCONFORM_ASSIGN(const int code, judge_with(one, setting, policy));
+    worst = std::max(worst, code);
+  }
+  return worst;
+}
+
+}  // namespace
+
+void add_model(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ModelCommand>();
+  options->out = "build/reports/model";
+  options->backends = {"onnxruntime@all"};
+  CLI::App* command = app.add_subcommand(
+      "model", "Run a whole model in a runtime and judge every quantized layer on the inputs that reached it");
+  command->footer(
+      "example: qconform model network.onnx --backend onnxruntime@all --backend onnxruntime@disabled\n"
+      "The layers are shown as a line, the first wrong one is named.\n"
+      "Exit code: 0 every layer that is judged is right, 1 one is not, 2 wrong use, or a model that cannot be read or "
+      "run.");
+  command->add_option("MODEL", options->model, "ONNX model")->required();
+  command
+      ->add_option("--backend", options->backends,
+                   "ONNX Runtime and its setting, may be repeated: the model is run once with each")
+      ->capture_default_str();
+  command->add_option(
+      "--inputs,--input", options->inputs,
+      "TensorProto file for an input of the model, or a folder with input_0.pb, input_1.pb, ..., may be "
+      "repeated (default: drawn from the seed)");
+  command->add_option("--run", options->run,
+                      "File that the runtime runs in place of MODEL, whose values have the same names: the model in "
+                      "another form, judged as MODEL states it");
+  command->add_option(
+      "--dim", options->dimensions,
+      "NAME=SIZE for a symbolic dimension of the model's inputs, may be repeated (default: a batch of 1, "
+      "64 for the sides of images, else 16)");
+  command->add_option("--seed", options->suite.seed, "Seed of inputs that are drawn, and of samples")
+      ->capture_default_str();
+  command
+      ->add_option("--sample", options->sample,
+                   "Elements of each layer's output that are judged, about, in tiles; 0 for all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--context", options->suite.context, "Nodes that each unit takes along, before it and behind it")
+      ->capture_default_str();
+  add_model_memory_option(*command, options->suite.model_mebibytes);
+  command
+      ->add_option("--min-judged", options->min_judged,
+                   "Per cent of the model's quantized nodes that must be judged; below it the exit code is 1")
+      ->check(CLI::Range(0, 100));
+  add_policy_options(*command, options->policy);
+  add_defects_option(*command, options->defects);
+  command->add_flag("--no-explain{false}", options->explain, "Do not look for the defects behind wrong layers");
+  command->add_option("--out", options->out, "Folder for the report; with several settings one below it for each")
+      ->capture_default_str();
+  add_form_options(*command, options->forms);
+  when_chosen(*command, action, std::move(options), &judge_model);
+}
+
+}  // namespace qconform::cli

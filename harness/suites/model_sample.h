@@ -1,0 +1,20 @@
+// A large case with a sample of its outputs, so that little of it is computed to judge an answer that is there already.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/core/case.h"
+#include "harness/model/draws/draws.h"
+
+namespace qconform {
+
+/// Elements of an output that are judged where it has more.
+inline constexpr std::int64_t kSampledElements = 4096;
+
+/// Returns the case with outputs of at most about `most` elements each: tiles of neighbours, drawn from `rng`, the
+/// first and the last one among them. The graph gathers them, and the recorded outputs are the same elements. Of a
+/// MatMulNBits alone, tiles of columns are left, with their weights. The note says how many elements are left. A case
+/// of few elements, one without recorded outputs, and one that is judged by itself stay as they are.
+[[nodiscard]] Case sampled(Case test_case, std::int64_t most, Rng& rng);
+
+}  // namespace qconform

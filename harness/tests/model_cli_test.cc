@@ -1,0 +1,110 @@
+// `qconform model`: a network of many layers, and the one that is wrong in it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "harness/backends/libraries/libraries.h"
+#include "harness/backends/library.h"
+#include "harness/base/file.h"
+#include "harness/model/draws/draws.h"
+#include "harness/tests/network.h"
+#include "harness/tests/program.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kLayers = 50;
+constexpr std::int64_t kWidth = 24;
+
+// Fifty products of matrices, dynamically quantized: a Relu behind each. Layer `changed` has another column of weights.
+Network deep_network(int changed) {
+  Network net;
+  net.input("x0", ElementType::float32, {2, kWidth});
+  Rng rng(5);
+  std::string x = "x0";
+  for (int layer = 1; layer <= kLayers; ++layer) {
+    const std::string id = std::to_string(layer);
+    onnx::NodeProto& dynamic = net.node("DynamicQuantizeLinear", {x}, "q" + id);
+    dynamic.add_output("s" + id);
+    dynamic.add_output("z" + id);
+    std::vector<std::int8_t> weights;
+    for (std::int64_t i = 0; i < kWidth * kWidth; ++i)
+      weights.push_back(static_cast<std::int8_t>(rng.between(-100, 100)));
+    for (std::int64_t i = 7; layer == changed && i < kWidth * kWidth; i += kWidth)
+      weights[static_cast<std::size_t>(i)] /= 2;
+    net.constant("w" + id, Tensor::of<std::int8_t>(ElementType::int8, {kWidth, kWidth}, weights));
+    net.node("MatMulInteger", {"q" + id, "w" + id, "z" + id}, "sum" + id);
+    Network::integer(net.node("Cast", {"sum" + id}, "real" + id), "to", 1);
+    net.constant("ws" + id, Tensor::scalar<float>(ElementType::float32, 1.0F / 300));
+    net.node("Mul", {"s" + id, "ws" + id}, "scale" + id);
+    net.node("Mul", {"real" + id, "scale" + id}, "y" + id);
+    x = "x" + id;
+    net.node("LeakyRelu", {"y" + id}, x);
+  }
+  net.graph().add_output()->set_name(x);
+  net.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+  return net;
+}
+
+class ModelCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    offer_model_runtime(libraries::model_runtime);
+    if (!offered_model_runtime().absent.empty()) GTEST_SKIP() << offered_model_runtime().absent;
+  }
+
+  std::string written(const std::string& name, int changed) {
+    const auto file = folder_.path() / name;
+    EXPECT_TRUE(write_file(file, deep_network(changed).model().SerializeAsString()));
+    return file.string();
+  }
+  std::string out() const { return (folder_.path() / "out").string(); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ModelCommand, JudgesEveryLayerOnItsOwnInputs) {
+  const auto ran = qconform("model " + written("net.onnx", 0) + " --backend onnxruntime@all --out " + out());
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("no layer is wrong"), HasSubstr("judged 100 of 100 quantized nodes"),
+                                HasSubstr(std::string(kLayers, '.'))));
+}
+
+TEST_F(ModelCommand, NamesTheLayerThatIsWrongAndNoOther) {
+  const std::string net = written("net.onnx", 0);
+  for (const int layer : {1, 2, 17, 33, 50}) {
+    const auto ran = qconform("model " + net + " --run " + written("changed.onnx", layer) +
+                              " --backend onnxruntime@all --no-explain --out " + out());
+    EXPECT_EQ(ran.exit_code, 1) << ran.output;
+    const std::string line = std::string(static_cast<std::size_t>(layer - 1), '.') + "W" +
+                             std::string(static_cast<std::size_t>(kLayers - layer), ',');
+    EXPECT_THAT(ran.output, HasSubstr("  " + line + "\n")) << layer;
+    EXPECT_THAT(ran.output, AllOf(HasSubstr("the first wrong layer: " + std::to_string(layer) + " of 50, "),
+                                  Not(HasSubstr(" wrong behind  "))))
+        << layer;
+  }
+}
+
+TEST_F(ModelCommand, SaysWhatIsWrongWithItsArguments) {
+  const std::string net = written("net.onnx", 0);
+  const auto other = qconform("model " + net + " --backend avx2 --out " + out());
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.output, HasSubstr("avx2 computes no whole models; onnxruntime[:VERSION][@LEVEL] does"));
+  const auto dimension = qconform("model " + net + " --dim batch=0 --out " + out());
+  EXPECT_EQ(dimension.exit_code, 2);
+  EXPECT_THAT(dimension.output, HasSubstr("--dim: expected NAME=SIZE with a size from 1 on, got 'batch=0'"));
+  const auto unknown = qconform("model " + net + " --dim batch=3 --out " + out());
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("no input has a symbolic dimension 'batch'"));
+  EXPECT_EQ(qconform("model nowhere.onnx --out " + out()).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace qconform::testing
