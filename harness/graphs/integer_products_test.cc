@@ -72,6 +72,15 @@ TEST(IntegerProducts, SubtractZeroPointsOfRowsAndColumns) {
   EXPECT_EQ(classify(matmul_integer({make::integer(int8, 0)})).expectation(), Expectation::invalid);
 }
 
+// A vector times a matrix: a list is one of columns.
+TEST(IntegerProducts, TakeZeroPointsOfColumnsBesideAVector) {
+  GraphBuilder graph(13);
+  const Case test_case = graph.build({graph.node(
+      "MatMulInteger", {graph.input(make::uint8({2}, {1, 2})), graph.initializer(make::int8({2, 2}, {5, 6, 7, 8})), "",
+                        graph.initializer(make::int8({2}, {5, 8}))})});
+  EXPECT_EQ(verdict_of(test_case, {make::int32({2}, {4, -2})}), VerdictKind::pass);
+}
+
 TEST(IntegerProducts, WrapAt32Bits) {
   constexpr std::int64_t kTerms = 33026;  // * 255 * 255 exceeds 2^31 - 1
   GraphBuilder graph(13);

@@ -32,7 +32,8 @@ std::optional<std::vector<std::int64_t>> parameter_index(const NodeLowering& nod
   }
   Shape wanted = operand;
   if (!wanted.empty()) wanted[wanted.size() - (side.has_rows ? 1 : std::min<std::size_t>(2, wanted.size()))] = 1;
-  if (whole.size() < operand.size()) {
+  const bool is_list_of_columns = !side.has_rows && parameter.size() == 1;
+  if (whole.size() < operand.size() && !is_list_of_columns) {
     node.limit(side.name, "parameters of rows beside a vector are not judged");
     return std::nullopt;
   }

@@ -152,7 +152,7 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   const ForkLimits limits{.cpu_seconds = kRunSeconds, .address_space = options.memory};
   // Without a setting nodes are computed as stated: nothing is fused.
   const bool may_fuse = !options.runtime.word.empty() && options.runtime.word != "disabled";
-  // Of a large model another copy would take too much.
+  // Another copy of a large model would take too much.
   constexpr std::size_t kShownModelBytes = std::size_t{1} << 28;
   std::string plain;
   if (may_fuse && model.ByteSizeLong() <= kShownModelBytes) {

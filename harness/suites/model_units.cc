@@ -293,7 +293,7 @@ std::optional<std::size_t> node_of(const std::string& field) {
   return static_cast<std::size_t>(std::strtoull(field.c_str() + kPrefix.size(), nullptr, 10));
 }
 
-/// What is implementation-defined in a case, for the note; or why it is no test.
+/// Says what is implementation-defined in a case, for the note; or why it is no test.
 struct UnitOpinion {
   std::string note{};
   std::optional<SkippedNode> skipped{};
@@ -375,14 +375,14 @@ void add_units(const GraphScope& scope, std::size_t first_node, std::size_t cont
     if (!is_quantize(node) || node.input_size() == 0 || node.output_size() == 0 || !finder.is_judged(i)) continue;
     add(finder.quantized_at(i, context));
   }
-  // What quantizes and dequantizes belongs to what computes: it comes last.
+  // Nodes that quantize and dequantize belong to those that compute: they come last.
   for (const bool is_last : {false, true}) {
     for (int i = 0; i < count; ++i) {
       const onnx::NodeProto& node = scope.graph().node(i);
       if ((is_dynamic(node) || is_dequantize(node)) != is_last || covered.contains(static_cast<std::size_t>(i)))
         continue;
       if (node.output_size() == 0 || !is_quantized_node(node, scope) || is_constant_node(node, scope)) continue;
-      // What is a case by itself goes with others only where it begins a unit.
+      // A node that is a case by itself goes with others only if it begins a unit.
       const bool begins = is_last || node.op_type() == "ConvInteger";
       if (is_single_case(node) && !begins) continue;
       add(finder.around(i, context));

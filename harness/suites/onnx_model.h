@@ -43,7 +43,7 @@ struct ModelLayer {
   std::vector<std::size_t> behind{};  ///< numbers of the layers from which its inputs follow
 };
 
-/// What is learnt of a model while its cases are made.
+/// Facts about a model that are learnt while its cases are made.
 struct ModelFacts {
   std::string origin;              ///< of the activations
   std::string disturbed;           ///< see ModelActivations
@@ -62,7 +62,7 @@ struct ModelOptions {
   std::vector<std::filesystem::path> inputs{};  ///< TensorProto files for the model's inputs; empty: drawn
   std::size_t context = 0;                      ///< nodes that each unit takes along, before it and behind it
   std::uint64_t memory = limits::kModelMemory;  ///< bytes that reading the model, and running it, may take
-  /// What computes the activations: a setting of the offered runtime.
+  /// The setting of the offered runtime that computes the activations.
   backend::Specification runtime{.name = "onnxruntime"};
   /// Values are taken out at the ends of units alone, so that what a runtime fuses stays together, and nodes of units
   /// are no cases by themselves.
@@ -181,8 +181,8 @@ class ModelCases {
 struct ModelActivations {
   NamedTensors values;  ///< inputs that are no constants, and outputs, of the quantized nodes of the outermost graph
   std::string origin;   ///< "activations of ONNX Runtime 1.30.0, inputs drawn from seed 1"
-  /// What taking the values out changes in the model as the runtime computes it: "23 DynamicQuantizeMatMul instead of
-  /// 25"; empty where it changes nothing, or nobody can tell.
+  /// Says what changes in the model as the runtime computes it when values are taken out: "23 DynamicQuantizeMatMul
+  /// instead of 25"; empty where it changes nothing, or nobody can tell.
   std::string disturbed = {};
 };
 

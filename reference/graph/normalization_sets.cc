@@ -4,7 +4,7 @@
 namespace qconform::reference::graph {
 namespace {
 
-// What a row has in common. Sums are of doubles here, far closer than those that they bound.
+// The mean and variance of a row. Sums of doubles are far closer than those that they bound here.
 struct RowMoments {
   Interval mean{0, 0};
   Interval variance{0, 0};  // with epsilon

@@ -49,7 +49,7 @@ struct WeightedSum {
   double alpha = 1;
   double beta = 1;
   std::vector<std::int32_t> divisor{};  ///< by output element; empty: 1
-  /// What a MatMulNBits permits by its accuracy_level: `a` may be quantized to 8 bits in blocks of so many terms, each
+  /// A MatMulNBits permits by its accuracy_level that `a` is quantized to 8 bits in blocks of so many terms, each
   /// by its largest magnitude (4), or rounded to a type of so many bits of precision (2, 3). 0: neither.
   std::int64_t activation_block = 0;
   int activation_bits = 0;
@@ -114,7 +114,7 @@ struct Elementwise {
   double alpha = 0;
   double beta = 0;
 
-  /// Which element of an operand output element i is computed from.
+  /// Returns the element of an operand that output element i is computed from.
   [[nodiscard]] std::size_t element_of(std::size_t operand, std::size_t i) const {
     if (operand >= index.size() || index[operand].empty()) return i;
     const std::vector<std::int64_t>& list = index[operand];

@@ -1,5 +1,5 @@
-// Which elements of a program's values its outputs need: where an output is a sample of a large value, little else is
-// computed.
+// Finds which elements of a program's values its outputs need: if an output is a sample of a large value, little else
+// is computed.
 #include "reference/graph/evaluation.h"
 
 namespace qconform::reference::graph {

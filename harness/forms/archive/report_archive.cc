@@ -168,7 +168,7 @@ void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& /
 
 namespace {
 
-// Where a backend takes no graphs, operators that graphs alone have are told by their number.
+// Tells operators that graphs alone have by their number if the backend takes no graphs.
 std::vector<std::string> missing_operators(const BackendResult& backend) {
   const auto is_missing = [&](const auto& part) { return part.second.attempted() == 0; };
   const auto graphs = backend.operators.find(std::string(kGraphSubject));

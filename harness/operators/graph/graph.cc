@@ -77,7 +77,7 @@ std::optional<ValueId> centred(const NodeLowering& node, std::size_t input, std:
                       {node.id(input), node.id(zero_point)}, shape, ElementType::int32);
 }
 
-/// Where an operator of convolutions has its operands and what belongs to them.
+/// The positions of a convolution's operands and of what belongs to them.
 struct ConvolutionInputs {
   std::size_t w;
   std::size_t x_zero_point;
@@ -511,8 +511,8 @@ graph::Answers first_pairs(const graph::Program& program) {
   return pairs;
 }
 
-// What the reference takes for values that a backend decides or shows: the first right pairs, and states of a sequence
-// as an interpreter computes them.
+// Returns what the reference takes for values that a backend decides or shows: the first right pairs, and states of a
+// sequence as an interpreter computes them.
 graph::Answers usual_values(const GraphProgram& lowered) {
   graph::Answers values = first_pairs(lowered.program);
   if (lowered.shown.empty()) return values;

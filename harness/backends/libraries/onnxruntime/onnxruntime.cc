@@ -382,7 +382,7 @@ Result<Runtime*> runtime_for(const backend::Specification& setting, const std::f
       other.emplace(ort::load_release(root.folder));
       if (other->api == nullptr) return tl::unexpected(damaged_root(setting, root, other->absent));
     }
-    // What is loaded stays until the process ends.
+    // A loaded release stays until the process ends.
     const ort::Loaded& library = is_other ? *new ort::Loaded(*other) : loaded();
     QCONFORM_TRY(backend::check_settings(setting, onnxruntime().accepted));
     QCONFORM_ASSIGN(const ProviderSettings settings, settings_of(setting));
