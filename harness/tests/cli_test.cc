@@ -363,10 +363,10 @@ INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
     ::testing::Values(
         Misuse{"", "qconform --help"},
-        Misuse{
-            "walk",
-            "no command \"walk\". There are run, fuzz, replay, shrink, explain, audit, identify, export, capture, qdq, "
-            "report, bench, contract, cover, matrix, bisect, gate, list, doctor, completion"},
+        Misuse{"walk",
+               "no command \"walk\". There are run, fuzz, replay, shrink, explain, audit, identify, export, capture, "
+               "model, qdq, "
+               "report, bench, contract, cover, matrix, bisect, gate, list, doctor, completion"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --cases 9", "no number of cases can be chosen for conformance"},
