@@ -208,7 +208,7 @@ Outcome wrong_behind_relu(const Case& test_case) {
 TEST(Graph, ShrinksToTheNodesThatAreWrong) {
   int shrunk = 0;
   for (std::uint64_t i = 0; i < 400 && shrunk < 12; ++i) {
-    const Case failing = graph_case(3, i);
+    const Case failing = graph_case(5, i);
     if (judge(expect(failing, {}), wrong_behind_relu(failing)).kind != VerdictKind::wrong) continue;
     const shrink::Result result = shrink::shrink(failing, wrong_behind_relu, {});
     EXPECT_LE(result.smallest.nodes.size(), 4U) << result.smallest.op_types();
