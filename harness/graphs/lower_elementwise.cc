@@ -227,34 +227,18 @@ using Lower = bool (*)(const NodeLowering&);
 
 constexpr NodeOperator unary(std::string_view name, std::int64_t since, TypeSet types, Lower lower, bool computes,
                              std::span<const AttributeSignature> attributes = {}) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = 1,
-          .most_inputs = 1,
-          .types = types,
-          .attributes = attributes,
-          .lower = lower,
-          .computes = computes};
+  NodeOperator result = node_operator(name, since, types, 1, 1, attributes, lower);
+  result.computes = computes;
+  return result;
 }
 constexpr NodeOperator binary(std::string_view name, std::int64_t since, TypeSet types, Lower lower) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = 2,
-          .most_inputs = 2,
-          .types = types,
-          .attributes = {},
-          .lower = lower,
-          .computes = true,
-          .wraps = true};
+  NodeOperator result = node_operator(name, since, types, 2, 2, {}, lower);
+  result.computes = true;
+  result.wraps = true;
+  return result;
 }
 constexpr NodeOperator decision(std::string_view name, std::int64_t since, TypeSet types, Lower lower) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = 2,
-          .most_inputs = 2,
-          .types = types,
-          .attributes = {},
-          .lower = lower};
+  return node_operator(name, since, types, 2, 2, {}, lower);
 }
 constexpr NodeOperator power(std::string_view name, std::int64_t since, TypeSet types, Lower lower) {
   NodeOperator result = binary(name, since, types, lower);
@@ -263,13 +247,7 @@ constexpr NodeOperator power(std::string_view name, std::int64_t since, TypeSet 
   return result;
 }
 constexpr NodeOperator variadic(std::string_view name, std::int64_t since, TypeSet types, Lower lower) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = 1,
-          .most_inputs = kAnyNumber,
-          .types = types,
-          .attributes = {},
-          .lower = lower};
+  return node_operator(name, since, types, 1, kAnyNumber, {}, lower);
 }
 constexpr NodeOperator clip(std::int64_t since, TypeSet types) {
   return {.name = "Clip",

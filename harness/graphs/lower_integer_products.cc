@@ -239,12 +239,6 @@ std::optional<Packed> packed_weights(const NodeLowering& node) {
   return packed;
 }
 
-// Number `at` of a row of packed bytes, the low bits first.
-std::int64_t unpacked(const Tensor& bytes, std::int64_t first, std::int64_t at, std::int64_t bits) {
-  const auto byte = static_cast<std::int64_t>(bytes.bytes[static_cast<std::size_t>(first + at * bits / 8)]);
-  return byte >> (at * bits % 8) & ((std::int64_t{1} << bits) - 1);
-}
-
 // Zero points: absent, packed as the weights are, or of A's type.
 std::optional<std::vector<double>> packed_zero_points(const NodeLowering& node, const Packed& packed) {
   const std::int64_t blocks = packed.blocks();
@@ -268,7 +262,7 @@ std::optional<std::vector<double>> packed_zero_points(const NodeLowering& node, 
   for (std::int64_t i = 0; i < count; ++i) {
     points[static_cast<std::size_t>(i)] =
         is_real ? number_at(*tensor, i)
-                : static_cast<double>(unpacked(*tensor, i / blocks * row, i % blocks, packed.bits));
+                : static_cast<double>(packed_number(*tensor, i / blocks * row, i % blocks, packed.bits));
   }
   return points;
 }
@@ -289,7 +283,7 @@ std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& 
   for (std::int64_t row = 0; row < packed.n; ++row) {
     const std::int64_t first = row * blocks * packed.block * packed.bits / 8;
     for (std::int64_t k = 0; k < packed.k; ++k) {
-      elements.push_back(static_cast<double>(unpacked(*bytes, first, k, packed.bits)));
+      elements.push_back(static_cast<double>(packed_number(*bytes, first, k, packed.bits)));
     }
   }
   reference::DequantizeLinear dequantize{

@@ -94,7 +94,8 @@ class LstmExpansion {
       last_h.push_back(with_axis(h_, 0));
       last_c.push_back(with_axis(c_, 0));
     }
-    return out_.is_right() && finish_sequence(states) && finish_state(last_h, 1) && finish_state(last_c, 2);
+    const Shape last{extents_.directions, extents_.batch, extents_.hidden};
+    return out_.is_right() && finish_sequence(states) && finish_state(last_h, last, 1) && finish_state(last_c, last, 2);
   }
 
  private:
@@ -215,32 +216,24 @@ class LstmExpansion {
 
   // Y [steps, directions, batch, hidden], whose elements are the states that the next steps read.
   bool finish_sequence(const std::vector<std::vector<std::string>>& states) {
-    Move move;
-    std::vector<ValueId> operands;
-    const std::int64_t size = extents_.batch * extents_.hidden;
-    const Shape shape{extents_.steps, extents_.directions, extents_.batch, extents_.hidden};
-    if (!node_.claim(shape)) return false;
+    std::vector<std::string> parts;
     for (std::size_t step = 0; step < static_cast<std::size_t>(extents_.steps); ++step) {
-      for (const auto& direction : states) {
-        const auto operand = static_cast<std::int32_t>(operands.size());
-        operands.push_back(node_.id_of(direction[step]));
-        for (std::int64_t i = 0; i < size; ++i) {
-          move.operand.push_back(operand);
-          move.index.push_back(i);
-        }
-      }
+      for (const auto& direction : states) parts.push_back(direction[step]);
     }
-    const auto shown = operands;
-    if (!node_.emit(std::move(move), std::move(operands), shape, float32)) return false;
+    if (!finish_state(parts, {extents_.steps, extents_.directions, extents_.batch, extents_.hidden}, 0)) return false;
     const bool is_shown = !node_.node().outputs.empty() && !node_.node().outputs[0].empty();
     if (!is_shown) return extents_.steps == 1 || node_.limit("Y", "without it more than one step is not judged");
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      node_.is_shown_by(shown[i], node_.id_of(node_.node().outputs[0]), static_cast<std::int64_t>(i) * size);
+    const std::int64_t size = extents_.batch * extents_.hidden;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      node_.is_shown_by(node_.id_of(parts[i]), node_.id_of(node_.node().outputs[0]),
+                        static_cast<std::int64_t>(i) * size);
     }
     return true;
   }
 
-  bool finish_state(const std::vector<std::string>& parts, std::size_t output) {
+  // Gives an output the states `parts`, one behind the other.
+  bool finish_state(const std::vector<std::string>& parts, const Shape& shape, std::size_t output) {
+    if (!node_.claim(shape)) return false;
     std::vector<ValueId> operands;
     Move move;
     const std::int64_t size = extents_.batch * extents_.hidden;
@@ -251,8 +244,7 @@ class LstmExpansion {
       }
       operands.push_back(node_.id_of(part));
     }
-    const Shape shape{extents_.directions, extents_.batch, extents_.hidden};
-    return node_.claim(shape) && node_.emit(std::move(move), std::move(operands), shape, float32, output);
+    return node_.emit(std::move(move), std::move(operands), shape, float32, output);
   }
 
   const NodeLowering& node_;

@@ -63,15 +63,10 @@ bool lower_between(const NodeLowering& node, Between between, std::vector<Attrib
   return finish_quantized(out, out.add(between.op_type, {x}, std::move(attributes), between.opset), 3, node.type(0));
 }
 
+// The permutation that brings the channels, the last axis, to axis 1, or back.
 List permutation(std::size_t rank, bool to_first) {
   List order = counted(static_cast<std::int64_t>(rank));
-  if (rank < 3) return order;
-  const auto channels = to_first ? order.end() - 1 : order.begin() + 1;
-  if (to_first) {
-    std::rotate(order.begin() + 1, channels, order.end());
-  } else {
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  }
+  if (rank > 2) std::rotate(order.begin() + 1, to_first ? order.end() - 1 : order.begin() + 2, order.end());
   return order;
 }
 
@@ -209,17 +204,38 @@ bool lower_microsoft_dequantize(const NodeLowering& node) {
                     node.node().attributes);
 }
 
-// Packed bytes as numbers of `bits` bits each, along the last axis, the low bits first.
+// Packed bytes as numbers of `bits` bits each, along the last axis.
 Tensor unpacked(const Tensor& packed, std::int64_t bits) {
   Shape shape = packed.shape;
   shape.back() *= 8 / bits;
-  std::vector<std::uint8_t> numbers;
-  for (const std::byte byte : packed.bytes) {
-    for (std::int64_t at = 0; at < 8; at += bits) {
-      numbers.push_back(static_cast<std::uint8_t>(std::to_integer<unsigned>(byte) >> at & ((1U << bits) - 1)));
-    }
+  std::vector<std::uint8_t> numbers(static_cast<std::size_t>(elements_of(shape)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<std::uint8_t>(packed_number(packed, 0, static_cast<std::int64_t>(i), bits));
   }
   return Tensor::of<std::uint8_t>(uint8, std::move(shape), numbers);
+}
+
+// The zero points of rows of packed blocks, one for each scale: half the range where they are omitted. A row of an odd
+// number of them is filled up to whole bytes.
+std::optional<Tensor> zero_points_of_blocks(const NodeLowering& node, const Tensor& scales, std::int64_t bits) {
+  std::vector<std::uint8_t> points(static_cast<std::size_t>(scales.elements()),
+                                   static_cast<std::uint8_t>(1 << (bits - 1)));
+  if (node.has(3)) {
+    const Tensor* packed = node.stated(3, "zero_points");
+    if (packed == nullptr) return std::nullopt;
+    const std::int64_t blocks = scales.shape.empty() ? 1 : std::max<std::int64_t>(1, scales.shape.back());
+    const std::int64_t row = (blocks * bits + 7) / 8;
+    if (packed->type != uint8 || packed->elements() != scales.elements() / blocks * row) {
+      return node.violate("zero_points", fmt::format("{} {} do not fit scales of shape {}", name_of(packed->type),
+                                                     shape_text(packed->shape), shape_text(scales.shape))),
+             std::nullopt;
+    }
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      points[i] = static_cast<std::uint8_t>(packed_number(*packed, at / blocks * row, at % blocks, bits));
+    }
+  }
+  return Tensor::of<std::uint8_t>(uint8, scales.shape, points);
 }
 
 // Rows of blocks that are dequantized: the rows that indices choose.
@@ -241,26 +257,10 @@ bool lower_gather_blocks(const NodeLowering& node) {
     const Tensor* bytes = node.stated(0, "data");
     const Tensor* scales = node.stated(2, "scales");
     if (bytes == nullptr || scales == nullptr) return false;
+    auto points = zero_points_of_blocks(node, *scales, bits);
+    if (!points) return false;
     data = out.constant(unpacked(*bytes, bits));
-    Tensor points = Tensor::of<std::uint8_t>(uint8, scales->shape,
-                                             std::vector<std::uint8_t>(static_cast<std::size_t>(scales->elements()),
-                                                                       static_cast<std::uint8_t>(1 << (bits - 1))));
-    if (node.has(3)) {
-      const Tensor* packed = node.stated(3, "zero_points");
-      if (packed == nullptr) return false;
-      const Tensor all = unpacked(*packed, bits);
-      // A row of an odd number of zero points is filled up.
-      const std::int64_t blocks = scales->shape.empty() ? 1 : scales->shape.back();
-      const std::int64_t row = all.shape.back();
-      if (row < blocks || all.elements() / row * blocks != scales->elements()) {
-        return node.violate("zero_points", "got shape " + shape_text(packed->shape));
-      }
-      for (std::size_t i = 0; i < points.bytes.size(); ++i) {
-        const auto at = static_cast<std::int64_t>(i);
-        points.bytes[i] = all.bytes[static_cast<std::size_t>(at / blocks * row + at % blocks)];
-      }
-    }
-    zero_points = out.constant(std::move(points));
+    zero_points = out.constant(std::move(*points));
   }
   const std::string rows = out.add("DequantizeLinear", {data, out.input(2), zero_points},
                                    {{"axis", static_cast<std::int64_t>(*axis)}, {"block_size", block}});
@@ -295,17 +295,12 @@ constexpr AttributeSignature kGathered[] = {{"bits", kIntAttribute},
 constexpr NodeOperator microsoft(std::string_view name, std::size_t least_inputs, std::size_t most_inputs,
                                  TypeSet types, std::span<const AttributeSignature> attributes,
                                  bool (*lower)(const NodeLowering&), std::uint32_t optional = 0) {
-  return {.name = name,
-          .since = 1,
-          .least_inputs = least_inputs,
-          .most_inputs = most_inputs,
-          .types = types,
-          .attributes = attributes,
-          .lower = lower,
-          .like_first = 1,
-          .domain = "com.microsoft",
-          .is_quantized = true,
-          .optional = optional};
+  NodeOperator result = node_operator(name, 1, types, least_inputs, most_inputs, attributes, lower);
+  result.like_first = 1;
+  result.domain = "com.microsoft";
+  result.is_quantized = true;
+  result.optional = optional;
+  return result;
 }
 
 /// Bits of inputs that may be omitted in front of others: zero points.

@@ -439,15 +439,10 @@ using Attributes = std::span<const AttributeSignature>;
 constexpr NodeOperator movement(std::string_view name, std::int64_t since, TypeSet types, std::size_t least_inputs,
                                 std::size_t most_inputs, Attributes attributes, bool (*lower)(const NodeLowering&),
                                 std::uint32_t like_first = 1, std::size_t most_outputs = 1) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = least_inputs,
-          .most_inputs = most_inputs,
-          .types = types,
-          .attributes = attributes,
-          .lower = lower,
-          .like_first = like_first,
-          .most_outputs = most_outputs};
+  NodeOperator result = node_operator(name, since, types, least_inputs, most_inputs, attributes, lower);
+  result.like_first = like_first;
+  result.most_outputs = most_outputs;
+  return result;
 }
 constexpr NodeOperator transpose(std::int64_t since) {
   return movement("Transpose", since, grown(kAll, since), 1, 1, kPerm, lower_transpose);

@@ -151,16 +151,11 @@ constexpr NodeOperator normalization(std::string_view name, std::int64_t since, 
                                      std::size_t most_inputs, std::span<const AttributeSignature> attributes,
                                      bool (*lower)(const NodeLowering&), std::size_t most_outputs = 1,
                                      std::string_view domain = {}) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = least_inputs,
-          .most_inputs = most_inputs,
-          .types = types,
-          .attributes = attributes,
-          .lower = lower,
-          .computes = true,
-          .most_outputs = most_outputs,
-          .domain = domain};
+  NodeOperator result = node_operator(name, since, types, least_inputs, most_inputs, attributes, lower);
+  result.computes = true;
+  result.most_outputs = most_outputs;
+  result.domain = domain;
+  return result;
 }
 
 constexpr auto kCentred = [](const NodeLowering& node) { return lower_layer_normalization(node, true); };

@@ -157,13 +157,7 @@ constexpr NodeOperator reduce(std::string_view name, std::int64_t since, TypeSet
 }
 constexpr NodeOperator arg(std::string_view name, std::int64_t since, TypeSet types, std::size_t attributes,
                            bool (*lower)(const NodeLowering&)) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = 1,
-          .most_inputs = 1,
-          .types = types,
-          .attributes = std::span(kArg).first(attributes),
-          .lower = lower};
+  return node_operator(name, since, types, 1, 1, std::span(kArg).first(attributes), lower);
 }
 constexpr NodeOperator softmax(std::int64_t since, TypeSet types) {
   return {.name = "Softmax",

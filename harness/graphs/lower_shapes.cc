@@ -132,14 +132,9 @@ constexpr AttributeSignature kNumbersOnly[] = {{"value_float", kFloatAttribute},
 constexpr NodeOperator shaped(std::string_view name, std::int64_t since, TypeSet types, std::size_t least_inputs,
                               std::size_t most_inputs, std::span<const AttributeSignature> attributes,
                               bool (*lower)(const NodeLowering&)) {
-  return {.name = name,
-          .since = since,
-          .least_inputs = least_inputs,
-          .most_inputs = most_inputs,
-          .types = types,
-          .attributes = attributes,
-          .lower = lower,
-          .like_first = 1};
+  NodeOperator result = node_operator(name, since, types, least_inputs, most_inputs, attributes, lower);
+  result.like_first = 1;
+  return result;
 }
 constexpr NodeOperator reshape(std::int64_t since) {
   return shaped("Reshape", since, grown(kAll, since), 2, 2,

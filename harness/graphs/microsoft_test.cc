@@ -176,6 +176,27 @@ TEST(MicrosoftOperators, RowsOfPackedBlocksAreGathered) {
   EXPECT_EQ(verdict_on(test_case, make::float32({1, 16}, row)), VerdictKind::wrong);
 }
 
+// A row has its own bytes of zero points; no others are taken, of whatever shape they are.
+TEST(MicrosoftOperators, ZeroPointsOfPackedBlocksFillWholeBytes) {
+  const auto with_points = [](Tensor points) {
+    return MicrosoftNode("GatherBlockQuantized")
+        .with(make::uint8({2, 8}, std::vector<std::int64_t>(16, 0x88)))
+        .with(make::integers(int64, {1}, {1}))
+        .with(make::float32({2, 1}, {1, 0.5F}))
+        .with(std::move(points))
+        .build({{"block_size", std::int64_t{16}}, {"bits", std::int64_t{4}}});
+  };
+  EXPECT_EQ(
+      verdict_on(with_points(make::uint8({2, 1}, {0xF0, 0x7A})), make::float32({1, 16}, std::vector<float>(16, -1))),
+      VerdictKind::pass);
+  const std::vector<Tensor> others{make::uint8({}, {8}), make::uint8({0}, {}), make::uint8({2, 0}, {}),
+                                   make::uint8({2, 2}, {8, 8, 8, 8}), make::uint8({1, 1}, {8})};
+  for (const Tensor& points : others) {
+    EXPECT_NE(contract_text(with_points(points)).find("zero_points: uint8"), std::string::npos)
+        << contract_text(with_points(points));
+  }
+}
+
 // Rows of float data beside an accuracy_level: what int8 in blocks gives is right at level 4 alone.
 TEST(MicrosoftOperators, TheAccuracyLevelPermitsNarrowActivations) {
   std::vector<float> a(16, 0);

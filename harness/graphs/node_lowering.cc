@@ -533,4 +533,9 @@ std::vector<std::int64_t> counted(std::int64_t count, std::int64_t begin, std::i
   return values;
 }
 
+std::int64_t packed_number(const Tensor& bytes, std::int64_t first, std::int64_t at, std::int64_t bits) {
+  const auto byte = static_cast<std::int64_t>(bytes.bytes[static_cast<std::size_t>(first + at * bits / 8)]);
+  return byte >> (at * bits % 8) & ((std::int64_t{1} << bits) - 1);
+}
+
 }  // namespace qconform::lowering

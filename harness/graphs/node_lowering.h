@@ -277,6 +277,9 @@ class Expansion {
 [[nodiscard]] std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);
 /// begin, begin + step, ...
 [[nodiscard]] std::vector<std::int64_t> counted(std::int64_t count, std::int64_t begin = 0, std::int64_t step = 1);
+/// Returns number `at` of a row of packed bytes that begins at byte `first`: numbers of `bits` bits, 1, 2, 4 or 8, the
+/// low bits first.
+[[nodiscard]] std::int64_t packed_number(const Tensor& bytes, std::int64_t first, std::int64_t at, std::int64_t bits);
 
 /// The product a . b, as MatMul has it.
 struct MatrixProduct {
@@ -313,6 +316,20 @@ struct NodeOperator {
   bool wraps = false;            ///< int32 too is judged, modulo 2^32
   std::uint32_t optional = 0;    ///< bits of inputs among the least number that may be omitted
 };
+
+/// Returns a row of ONNX's own domain whose further members are those above; a maker sets what differs.
+[[nodiscard]] constexpr NodeOperator node_operator(std::string_view name, std::int64_t since, TypeSet types,
+                                                   std::size_t least_inputs, std::size_t most_inputs,
+                                                   std::span<const AttributeSignature> attributes,
+                                                   bool (*lower)(const NodeLowering&)) {
+  return {.name = name,
+          .since = since,
+          .least_inputs = least_inputs,
+          .most_inputs = most_inputs,
+          .types = types,
+          .attributes = attributes,
+          .lower = lower};
+}
 
 // Each list is in ascending order of versions within a name.
 [[nodiscard]] std::span<const NodeOperator> convolution_nodes();
