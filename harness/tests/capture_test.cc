@@ -5,11 +5,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/backends/libraries/libraries.h"
 #include "harness/base/file.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/operator.h"
 #include "harness/suites/onnx_model.h"
+#include "harness/tests/model_runtime.h"
 #include "harness/tests/network.h"
 #include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"
@@ -22,11 +22,11 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Capture : public ::testing::Test {
+class Capture : public WithModelRuntime {
  protected:
   void SetUp() override {
-    offer_model_runtime(libraries::model_runtime);
-    if (!offered_model_runtime().absent.empty()) GTEST_SKIP() << offered_model_runtime().absent;
+    WithModelRuntime::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     Network net;
     net.input("image", ElementType::float32, {-1, 3, 9, 9});
     net.node("QuantizeLinear", {"image", net.scale("is"), net.zero_point("iz")}, "q");

@@ -5,10 +5,9 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/backends/libraries/libraries.h"
-#include "harness/backends/library.h"
 #include "harness/base/file.h"
 #include "harness/model/draws/draws.h"
+#include "harness/tests/model_runtime.h"
 #include "harness/tests/network.h"
 #include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"
@@ -53,13 +52,8 @@ Network deep_network(int changed) {
   return net;
 }
 
-class ModelCommand : public ::testing::Test {
+class ModelCommand : public WithModelRuntime {
  protected:
-  void SetUp() override {
-    offer_model_runtime(libraries::model_runtime);
-    if (!offered_model_runtime().absent.empty()) GTEST_SKIP() << offered_model_runtime().absent;
-  }
-
   std::string written(const std::string& name, int changed) {
     const auto file = folder_.path() / name;
     EXPECT_TRUE(write_file(file, deep_network(changed).model().SerializeAsString()));
