@@ -208,13 +208,8 @@ TEST_F(OnnxModel, ParametersComputedAtRunTimeAreDrawnAndSaid) {
   EXPECT_EQ(one.note, "x_zero_point is computed at run time: drawn");
 }
 
-TEST_F(OnnxModel, BodiesOfOtherNodesAreWalked) {
-  Network net;
-  net.input("condition", ElementType::boolean, {});
-  net.input("x", ElementType::uint8, {1, 1, 6, 6});
-  Network body;
-  body.convolution("x", "inside", {2, 1, 3, 3}, 1, 1);
-  body.graph().add_output()->set_name("inside");
+// Adds an If whose branches are both `body`.
+void choose(Network& net, Network& body) {
   onnx::NodeProto& choice = net.node("If", {"condition"}, "y");
   for (const char* branch : {"then_branch", "else_branch"}) {
     onnx::AttributeProto& attribute = *choice.add_attribute();
@@ -222,6 +217,16 @@ TEST_F(OnnxModel, BodiesOfOtherNodesAreWalked) {
     attribute.set_type(onnx::AttributeProto::GRAPH);
     *attribute.mutable_g() = body.graph();
   }
+}
+
+TEST_F(OnnxModel, BodiesOfOtherNodesAreWalked) {
+  Network net;
+  net.input("condition", ElementType::boolean, {});
+  net.input("x", ElementType::uint8, {1, 1, 6, 6});
+  Network body;
+  body.convolution("x", "inside", {2, 1, 3, 3}, 1, 1);
+  body.graph().add_output()->set_name("inside");
+  choose(net, body);
   const auto source = open(net);
   const std::vector<Case> cases = cases_of(*source);
   ASSERT_EQ(cases.size(), 2U);
@@ -400,13 +405,7 @@ TEST_F(OnnxModel, UnitsAreCutFromBodies) {
   Network body;
   body.node("Flatten", {"x"}, "inside");
   body.graph().add_output()->set_name("inside");
-  onnx::NodeProto& choice = net.node("If", {"condition"}, "y");
-  for (const char* branch : {"then_branch", "else_branch"}) {
-    onnx::AttributeProto& attribute = *choice.add_attribute();
-    attribute.set_name(branch);
-    attribute.set_type(onnx::AttributeProto::GRAPH);
-    *attribute.mutable_g() = body.graph();
-  }
+  choose(net, body);
   const auto source = open(net);
   const std::vector<Case> cases = cases_of(*source);
   ASSERT_EQ(cases.size(), 2U);

@@ -1,6 +1,7 @@
 // The scales and zero points that DynamicQuantizeLinear computes inside a graph, where a runtime may fuse it away.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "harness/graphs/case_graph.h"
@@ -22,6 +23,13 @@ struct DynamicScale {
   /// points that follow by a quotient or by a product with the reciprocal. Of x that is 0 everywhere one stands for
   /// all: every product is 0. Empty where the graph computes x, and nobody has shown it.
   std::vector<DynamicPair> pairs;
+
+  /// Makes `pair` the numbers of both values; nothing where there is no such pair.
+  void give(std::size_t pair, reference::graph::Answers& to) const {
+    if (pair >= pairs.size()) return;
+    to[scale] = {pairs[pair].scale};
+    to[zero_point] = {pairs[pair].zero_point};
+  }
 };
 
 /// `given`: numbers of values that a backend has shown.

@@ -445,9 +445,7 @@ class LoweredGraph final : public LoweredOutput {
     for (const auto& [value, numbers] : shown) parameters[value] = numbers;
     const std::vector<DynamicScale> scales = dynamic_scales(lowered().program, shown);
     for (const DynamicScale& scale : scales) {
-      if (scale.pairs.empty() || shown.empty()) continue;
-      parameters[scale.scale] = {scale.pairs.front().scale};
-      parameters[scale.zero_point] = {scale.pairs.front().zero_point};
+      if (!shown.empty()) scale.give(0, parameters);
     }
     for (auto& [value, numbers] : own_parameters(lowered(), answers, scales)) parameters[value] = numbers;
     if (parameters.empty()) return nullptr;
@@ -457,8 +455,7 @@ class LoweredGraph final : public LoweredOutput {
     for (const DynamicScale& scale : scales) {
       for (std::size_t i = 1; i < scale.pairs.size() && least != 0 && tries > 0; ++i, --tries) {
         graph::Answers other = parameters;
-        other[scale.scale] = {scale.pairs[i].scale};
-        other[scale.zero_point] = {scale.pairs[i].zero_point};
+        scale.give(i, other);
         auto candidate = std::make_unique<LoweredGraph>(graph().given(other));
         const std::size_t wrong = candidate->wrong_elements(answers);
         if (wrong >= least) continue;
@@ -504,9 +501,7 @@ graph::Answers first_pairs(const graph::Program& program) {
     });
   };
   for (const DynamicScale& scale : dynamic_scales(program)) {
-    if (scale.pairs.empty() || is_output(scale.scale) || is_output(scale.zero_point)) continue;
-    pairs[scale.scale] = {scale.pairs.front().scale};
-    pairs[scale.zero_point] = {scale.pairs.front().zero_point};
+    if (!is_output(scale.scale) && !is_output(scale.zero_point)) scale.give(0, pairs);
   }
   return pairs;
 }
@@ -518,11 +513,7 @@ graph::Answers usual_values(const GraphProgram& lowered) {
   if (lowered.shown.empty()) return values;
   const auto computed = graph::interpret(lowered.program, {});
   for (const GraphProgram::Shown& one : lowered.shown) values[one.value] = computed[one.value];
-  for (const DynamicScale& scale : dynamic_scales(lowered.program, values)) {
-    if (scale.pairs.empty()) continue;
-    values[scale.scale] = {scale.pairs.front().scale};
-    values[scale.zero_point] = {scale.pairs.front().zero_point};
-  }
+  for (const DynamicScale& scale : dynamic_scales(lowered.program, values)) scale.give(0, values);
   return values;
 }
 
