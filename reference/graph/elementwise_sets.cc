@@ -274,6 +274,7 @@ std::optional<Interval> selecting(const Elementwise& step, const StepView& view,
       if (x.lo == x.hi) return of.ends(x.lo != 0 ? 1 : 2, i);
       return hull(of.ends(1, i), of.ends(2, i));
     }
+    case Function::either: return hull(x, of.ends(1, i));
     case Function::cast: return view.rounded(x);
     default: return std::nullopt;
   }

@@ -321,6 +321,7 @@ class Interpreter {
         case Function::dynamic_scale: y[i] = stored(dynamic_scale(narrow(x), narrow(element(what, 1, i)))); break;
         case Function::round_saturate: y[i] = saturated_sum(x, element(what, 1, i), range_of(type_)); break;
         case Function::where: y[i] = element(what, x != 0 ? 1 : 2, i); break;
+        case Function::either: y[i] = x; break;
         case Function::cast: y[i] = type_ == ElementType::float32 ? stored(x) : round_to(type_, x); break;
         default:
           y[i] = rounds_nothing(what.function) ? chosen_exactly(what, x)

@@ -90,6 +90,7 @@ enum class Function : std::uint8_t {
   gelu_tanh,  ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
   cast,       ///< to the value's type, a float type
   where,      ///< operand 0 chooses between operands 1 and 2
+  either,     ///< operand 0 or operand 1: the text leaves open which
   wrap32,     ///< an integer in two's complement of 32 bits
   sqrt,
   exp,

@@ -259,19 +259,27 @@ struct SoftmaxRow {
 };
 
 // The sums of a row's exponentials, less the exponential of its largest element in each: at the low ends of all
-// elements, and at the high ends.
+// elements, and at the high ends. A masked element is -infinity, and its exponential 0.
 struct RowExponentials {
+  bool is_open = false;  // an element may be infinite, or all may be masked
   double largest = -kInfinity;
-  double distance = 0;  // from the least element to the largest
+  double distance = 0;  // from the least element to the largest, as far as it rounds what is not negligible
   double sum_of_low = 0;
   double sum_of_high = 0;
 
   RowExponentials(const Softmax& step, const StepView& view, const SoftmaxRow& row) {
     Interval all{kInfinity, -kInfinity};
-    for (std::int64_t j = 0; j < step.length; ++j) all = hull(all, view.ends(0, row.at(j)));
+    double least_of_largest = -kInfinity;
+    for (std::int64_t j = 0; j < step.length; ++j) {
+      const Interval x = view.ends(0, row.at(j));
+      all = hull(all, x);
+      least_of_largest = std::max(least_of_largest, x.lo);
+    }
     largest = all.hi;
-    distance = all.hi - all.lo;
-    if (!std::isfinite(distance)) return;
+    // Below e^-128, an exponential and its error are less than the last bit of every sum and result.
+    distance = std::min(all.hi - all.lo, 128.0);
+    is_open = !std::isfinite(largest) || !std::isfinite(least_of_largest);
+    if (is_open) return;
     for (std::int64_t j = 0; j < step.length; ++j) {
       const Interval x = view.ends(0, row.at(j));
       sum_of_low += std::exp(x.lo - largest);
@@ -304,7 +312,7 @@ Spread spread_of(const Softmax& step, const StepView& view) {
     const double slack = (static_cast<double>(length) + exponentials.distance + 8) * std::ldexp(1, -view.bits());
     for (std::int64_t j = 0; j < step.length; ++j) {
       const std::size_t i = row.at(j);
-      if (!std::isfinite(exponentials.distance)) {
+      if (exponentials.is_open) {
         y.set(i, kOpen);
         continue;
       }

@@ -1,5 +1,7 @@
 #include "reference/oracle/graph.h"
 
+#include <limits>
+
 namespace qconform::oracle {
 namespace {
 
@@ -41,6 +43,13 @@ class StepEvaluation {
 
   Balls run(const Step& step) {
     std::visit([&](const auto& what) { compute(what); }, step.what);
+    const auto* chosen = std::get_if<Elementwise>(&step.what);
+    if (chosen != nullptr && (chosen->function == Function::where || chosen->function == Function::either)) {
+      return std::move(y_);  // these hand -infinity on to a Softmax
+    }
+    for (Real& y : y_) {
+      if (y && !y->is_finite()) y.reset();
+    }
     return std::move(y_);
   }
 
@@ -130,8 +139,7 @@ class StepEvaluation {
         if (integer) y_[i] = max(Ball(range.lo), min(Ball(range.hi), *integer + args[1]));
         continue;
       }
-      const Ball value = of(what, args);
-      if (value.is_finite()) y_[i] = value;
+      y_[i] = of(what, args);
     }
   }
 
@@ -182,6 +190,7 @@ class StepEvaluation {
       case Function::dynamic_scale: return a == args[1] ? one / zero : (a - args[1]) / Ball(255);
       case Function::round_saturate: return one / zero;  // below: it has a type
       case Function::where: return a == zero ? args[2] : args[1];
+      case Function::either:
       case Function::cast: return a;
     }
     return zero / zero;
@@ -193,13 +202,15 @@ class StepEvaluation {
     for (std::size_t i = 0; i < y_.size(); ++i) {
       const std::size_t first = i / (length * inner) * length * inner + i % inner;
       Ball sum;
-      bool is_known = true;
+      bool is_known = x(0, i).has_value();
       for (std::size_t k = 0; k < length; ++k) {
         const Real& other = x(0, first + k * inner);
-        is_known = is_known && other && x(0, i);
+        is_known = is_known && other;
         if (is_known) sum += exp(*other - *x(0, i));
       }
-      if (is_known) y_[i] = Ball(1) / sum;
+      // A masked element, -infinity, gets 0.
+      if (!is_known) continue;
+      y_[i] = x(0, i)->is_finite() ? Ball(1) / sum : Ball(0);
     }
   }
 
@@ -287,8 +298,9 @@ std::vector<Balls> exact_values(const Program& program) {
   std::vector<Balls> values(program.values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (const double element : program.values[i].stated) {
+      const bool is_masked = element == -std::numeric_limits<double>::infinity();
       const Ball ball(element);
-      values[i].push_back(ball.is_finite() ? Real(ball) : std::nullopt);
+      values[i].push_back(is_masked || ball.is_finite() ? Real(ball) : std::nullopt);
     }
   }
   for (const Step& step : program.steps) values[step.result] = StepEvaluation(program, values, step).run(step);
