@@ -1,5 +1,9 @@
-// Gemm and MatMul.
+// Gemm, MatMul and Einsum.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
 
 #include "harness/graphs/node_lowering.h"
 
@@ -7,6 +11,7 @@ namespace qconform::lowering {
 namespace {
 
 using namespace reference::graph;
+using List = std::vector<std::int64_t>;
 
 bool lower_gemm(const NodeLowering& node) {
   const Shape& a = node.shape(0);
@@ -91,6 +96,111 @@ bool lower_matmul(const NodeLowering& node) {
   return node.emit(WeightedSum{.taps = std::move(product->taps)}, {node.id(0), node.id(1)}, std::move(product->shape));
 }
 
+// Einsum of two operands: a product of matrices between transpositions.
+
+/// The labels of both operands and of the output.
+struct EinsumTerms {
+  std::string a;
+  std::string b;
+  std::string y;
+};
+
+bool has_label(const std::string& term, char label) {
+  return term.find(label) != std::string::npos;
+}
+
+bool has_label_twice(const std::string& term) {
+  for (std::size_t i = 0; i < term.size(); ++i) {
+    if (term.find(term[i], i + 1) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Without "->", y has the labels that occur once, in alphabetical order. Nothing, with a remark, where an equation is
+// of another kind.
+std::optional<EinsumTerms> einsum_terms(const NodeLowering& node) {
+  std::string equation = node.get_or<std::string>("equation", "");
+  std::erase(equation, ' ');
+  const auto refused = [&](const char* why) {
+    return node.limit("equation", quoted_name(equation) + why), std::nullopt;
+  };
+  const std::size_t comma = equation.find(',');
+  if (comma == std::string::npos || node.inputs() != 2) return refused(" has not two operands: it is not judged");
+  const std::size_t arrow = equation.find("->");
+  EinsumTerms terms{equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1), {}};
+  const std::string labels = terms.a + terms.b;
+  if (arrow != std::string::npos) terms.y = equation.substr(arrow + 2);
+  for (char label = 'A'; arrow == std::string::npos && label <= 'z'; ++label) {
+    if (std::count(labels.begin(), labels.end(), label) == 1) terms.y += label;
+  }
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (!std::all_of(labels.begin(), labels.end(), is_letter))
+    return refused(" has other than letters: it is not judged");
+  if (has_label_twice(terms.a) || has_label_twice(terms.b) || has_label_twice(terms.y)) {
+    return refused(" has a label twice in one term: it is not judged");
+  }
+  const bool is_known = std::all_of(terms.y.begin(), terms.y.end(), [&](char c) { return has_label(labels, c); });
+  if (!is_known)
+    return node.violate("equation", quoted_name(equation) + " has an output label of no operand"), std::nullopt;
+  const bool is_shared = std::all_of(labels.begin(), labels.end(), [&](char c) {
+    return has_label(terms.y, c) || (has_label(terms.a, c) && has_label(terms.b, c));
+  });
+  if (!is_shared) return refused(" sums one operand alone: it is not judged");
+  return terms;
+}
+
+// The operand with its labels in this order, as a batch of matrices.
+std::string as_matrices(Expansion& out, const std::string& x, const std::string& labels,
+                        const std::array<std::string, 3>& order) {
+  List permutation;
+  List sizes;
+  for (const std::string& part : order) {
+    std::int64_t size = 1;
+    for (const char label : part) {
+      const std::size_t axis = labels.find(label);
+      permutation.push_back(static_cast<std::int64_t>(axis));
+      size *= out.shape(x)[axis];
+    }
+    sizes.push_back(size);
+  }
+  return out.reshaped(out.add("Transpose", {x}, {{"perm", permutation}}), sizes);
+}
+
+bool lower_einsum(const NodeLowering& node) {
+  const auto terms = einsum_terms(node);
+  if (!terms) return false;
+  std::map<char, std::int64_t> extents;
+  for (const std::size_t input : {std::size_t{0}, std::size_t{1}}) {
+    const std::string& labels = input == 0 ? terms->a : terms->b;
+    const Shape& shape = node.shape(input);
+    if (shape.size() != labels.size()) {
+      return node.violate("equation", fmt::format("{} are labels of shape {}", labels, shape_text(shape)));
+    }
+    for (std::size_t axis = 0; axis < labels.size(); ++axis) {
+      if (extents.emplace(labels[axis], shape[axis]).first->second == shape[axis]) continue;
+      return node.violate("equation", fmt::format("extents of {} differ", labels[axis]));
+    }
+  }
+  std::string batch, rows, columns, summed;
+  for (const char label : terms->y) {
+    (has_label(terms->a, label) ? has_label(terms->b, label) ? batch : rows : columns) += label;
+  }
+  for (const char label : terms->a) {
+    if (!has_label(terms->y, label)) summed += label;
+  }
+  if (elements_of(node.shape(0)) * elements_of(node.shape(1)) == 0) return node.limit("inputs", "no element is there");
+  Expansion out(node);
+  const std::string a = as_matrices(out, out.input(0), terms->a, {batch, rows, summed});
+  const std::string b = as_matrices(out, out.input(1), terms->b, {batch, summed, columns});
+  const std::string labels = batch + rows + columns;
+  List sizes;
+  for (const char label : labels) sizes.push_back(extents.at(label));
+  const std::string product = out.reshaped(out.add("MatMul", {a, b}), sizes);
+  List order;
+  for (const char label : terms->y) order.push_back(static_cast<std::int64_t>(labels.find(label)));
+  return out.finish("Transpose", {product}, {{"perm", order}});
+}
+
 using namespace node_types;
 
 constexpr AttributeSignature kGemm[] = {
@@ -117,8 +227,15 @@ constexpr NodeOperator matmul(std::int64_t since, TypeSet types) {
           .computes = true};
 }
 
-constexpr NodeOperator kProductNodes[] = {gemm(9, 3, kWide), gemm(11, 2, kWide), gemm(13, 2, kWide13), matmul(9, kWide),
-                                          matmul(13, kWide13)};
+constexpr AttributeSignature kEinsum[] = {{"equation", kStringAttribute}};
+constexpr NodeOperator einsum() {
+  NodeOperator result = node_operator("Einsum", 12, kNumbers, 1, kAnyNumber, kEinsum, lower_einsum);
+  result.computes = true;
+  return result;
+}
+
+constexpr NodeOperator kProductNodes[] = {gemm(9, 3, kWide), gemm(11, 2, kWide),  gemm(13, 2, kWide13),
+                                          matmul(9, kWide),  matmul(13, kWide13), einsum()};
 
 }  // namespace
 

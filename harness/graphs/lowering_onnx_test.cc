@@ -171,7 +171,9 @@ TEST(Lowering, GivesTheShapesOfTheOnnxLibrary) {
       }
     }
     const bool is_newer = count.drawn == 0;
-    EXPECT_TRUE(is_newer || (4 * count.lowered > count.drawn && 2 * count.compared > count.lowered))
+    // The library infers the rank of an Einsum, and no sizes.
+    const bool has_sizes = 2 * count.compared > count.lowered || name == "Einsum";
+    EXPECT_TRUE(is_newer || (4 * count.lowered > count.drawn && has_sizes))
         << name << ": " << count.drawn << " drawn, " << count.lowered << " lowered, " << count.compared << " compared";
   }
 }

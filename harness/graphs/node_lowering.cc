@@ -388,6 +388,11 @@ std::string Expansion::add(std::string op_type, std::vector<std::string> inputs,
   return name;
 }
 
+std::string Expansion::reshaped(const std::string& value, const std::vector<std::int64_t>& sizes) {
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  return add("Reshape", {value, constant(Tensor::of<std::int64_t>(ElementType::int64, {rank}, sizes))});
+}
+
 std::vector<std::string> Expansion::add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs) {
   const std::string name = node_.inner_name();
   std::vector<std::string> names;

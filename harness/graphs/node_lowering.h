@@ -235,6 +235,8 @@ class Expansion {
   /// Returns the name of the output.
   std::string add(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes = {},
                   std::int64_t opset = kOpset);
+  /// Adds a Reshape to stated sizes.
+  std::string reshaped(const std::string& value, const std::vector<std::int64_t>& sizes);
   /// Adds a node of several outputs, and returns their names.
   std::vector<std::string> add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs);
   /// Adds the inner node whose output is the node's own. Returns whether all are within the contract.
@@ -345,6 +347,7 @@ struct NodeOperator {
 [[nodiscard]] std::span<const NodeOperator> microsoft_nodes();
 [[nodiscard]] std::span<const NodeOperator> normalization_nodes();
 [[nodiscard]] std::span<const NodeOperator> lstm_nodes();
+[[nodiscard]] std::span<const NodeOperator> attention_nodes();
 
 /// Returns the operators of all the lists above.
 [[nodiscard]] std::span<const std::span<const NodeOperator>> all_node_operators();

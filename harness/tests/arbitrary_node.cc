@@ -188,6 +188,22 @@ void matmul(Draft& d) {
   d.data(d.chance(5) ? List{k} : b);
 }
 
+void einsum(Draft& d) {
+  const char* const equations[] = {"bij,bjk->bik", "ij,kj->ik", "bhid,bhjd->bhij", "bthd,bshd->bhts", "i,j", "ij, jk"};
+  const std::string equation = d.rng().pick(equations);
+  std::map<char, std::int64_t> extents;
+  List shape;
+  for (const char c : equation.substr(0, equation.find('-')) + ",") {
+    if (c == ',') {
+      d.data(shape);
+      shape.clear();
+    } else if (c != ' ') {
+      shape.push_back(extents.emplace(c, d.between(1, 3)).first->second);
+    }
+  }
+  d.set("equation", equation);
+}
+
 void broadcasting(Draft& d, std::size_t inputs) {
   const List whole = d.shape(0, 3);
   for (std::size_t i = 0; i < inputs; ++i) d.data(d.broadcast(whole));
@@ -498,6 +514,7 @@ const std::map<std::string_view, Draw>& draws() {
       {"GlobalMaxPool", [](Draft& d) { d.data(d.shape(3, 4)); }},
       {"Gemm", gemm},
       {"MatMul", matmul},
+      {"Einsum", einsum},
       {"Add", [](Draft& d) { broadcasting(d, 2); }},
       {"Sub", [](Draft& d) { broadcasting(d, 2); }},
       {"Mul", [](Draft& d) { broadcasting(d, 2); }},
