@@ -165,6 +165,41 @@ TEST(Attention, NamesWhatIsNotJudged) {
             "nodes[1].q_num_heads: [1, 1, 4] has no 3 heads [rule Attention]");
 }
 
+// One head of size 1 on x of 1 and 2, with weights of 2, 1 and 3: queries 2, 4; keys 1, 2; values 3 - 5, 6 - 5.
+Case quantized_attention(std::vector<Attribute> attributes, std::optional<Tensor> mask = {}) {
+  GraphBuilder graph(13);
+  std::vector<std::string> inputs{graph.input(make::uint8({1, 2, 1}, {3, 5})),
+                                  graph.initializer(make::int8({1, 3}, {4, 2, 6})),
+                                  graph.initializer(make::float32({3}, {0, 0, -5})),
+                                  graph.initializer(make::float32(0.5F)),
+                                  graph.initializer(make::float32(0.5F)),
+                                  mask ? graph.initializer(*mask) : "",
+                                  graph.initializer(make::integer(uint8, 1))};
+  attributes.push_back({"num_heads", std::int64_t{1}});
+  return graph.build({graph.node("QAttention", inputs, std::move(attributes), "com.microsoft")});
+}
+
+TEST(QAttention, ScalesTheSumAndAttends) {
+  const auto row = [](double difference) {
+    const double second = 1 / (1 + std::exp(-difference));
+    return static_cast<float>(-2 + 3 * second);
+  };
+  const auto gives = [](float first, float second) {
+    return std::vector<Tensor>{make::float32({1, 2, 1}, {first, second})};
+  };
+  EXPECT_EQ(verdict_of(quantized_attention({}), gives(row(2), row(4))), VerdictKind::pass);
+  EXPECT_EQ(verdict_of(quantized_attention({}), gives(row(2), row(2))), VerdictKind::wrong);
+  EXPECT_EQ(verdict_of(quantized_attention({{"scale", 0.5F}}), gives(row(1), row(2))), VerdictKind::pass);
+  EXPECT_EQ(verdict_of(quantized_attention({{"unidirectional", std::int64_t{1}}}), gives(-2, row(4))),
+            VerdictKind::pass);
+  for (const Tensor& mask : {make::int32({1}, {1}), make::int32({1, 2}, {1, 0})}) {
+    EXPECT_EQ(verdict_of(quantized_attention({}, mask), gives(-2, -2)), VerdictKind::pass);
+    EXPECT_EQ(verdict_of(quantized_attention({}, mask), gives(-2, row(4))), VerdictKind::wrong);
+  }
+  EXPECT_EQ(refusal_of(quantized_attention({{"do_rotary", std::int64_t{1}}})),
+            "nodes[0].do_rotary: is not judged [rule limit]");
+}
+
 // A quarter turn at position 1: (a, b) becomes (-b, a).
 TEST(RotaryEmbedding, TurnsPairsByTheAngleOfTheirPosition) {
   const auto turned = [](std::vector<Attribute> attributes) {

@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding: heads of queries, keys and values.
+// Attention, QAttention and RotaryEmbedding: heads of queries, keys and values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,8 @@ std::string product_of_heads(const NodeLowering& node, Expansion& out, const std
 // The scores with `blocked` in all places that the mask keeps out.
 std::string masked(const NodeLowering& node, Expansion& out, const AttentionMask& mask, std::string scores,
                    double blocked) {
-  const std::string number = node.named(node.add_stated(node.type(0), {}, {blocked}));
+  if (!out.is_right()) return "";
+  const std::string number = node.named(node.add_stated(out.type(scores), {}, {blocked}));
   for (const std::string& allowed : mask.allowed) scores = out.add("Where", {allowed, scores, number});
   return scores;
 }
@@ -235,6 +236,75 @@ bool lower_attention(const NodeLowering& node) {
   return give(node, out, y, 0) && give(node, out, heads.key, 1) && give(node, out, heads.value, 2);
 }
 
+// QAttention of com.microsoft: one product gives queries, keys and values, side by side.
+
+// The mask of keys: their number for each batch, or truths for each key. Adds mask_filter_value to scores.
+bool add_key_mask(const NodeLowering& node, std::int64_t batch, std::int64_t keys, AttentionMask& mask) {
+  if (!node.has(5)) return true;
+  const auto stated = node.integers(5, "mask_index", true);
+  if (!stated) return false;
+  const Shape& shape = node.shape(5);
+  const bool is_length = shape == Shape{batch};
+  if (!is_length && shape != Shape{batch, keys}) {
+    return node.limit("mask_index", fmt::format("shape {} is not judged", shape_text(shape)));
+  }
+  std::vector<double> added;
+  for (std::int64_t i = 0; i < batch * keys; ++i) {
+    const std::int64_t number = (*stated)[static_cast<std::size_t>(is_length ? i / keys : i)];
+    const bool takes_part = is_length ? i % keys < number : number > 0;
+    added.push_back(takes_part ? 0 : node.get_or<float>("mask_filter_value", -10000));
+  }
+  mask.bias = node.named(node.add_stated(float32, {batch, 1, 1, keys}, std::move(added)));
+  return true;
+}
+
+bool check_quantized_attention(const NodeLowering& node) {
+  const bool has_past = node.has(8) || node.node().outputs.size() > 1;
+  if (has_past) return node.limit("past", "a cache is not judged");
+  if (node.get_or<std::int64_t>("do_rotary", 0) != 0) return node.limit("do_rotary", "is not judged");
+  if (node.get_or<std::int64_t>("unidirectional", 0) != 0 && node.has(5)) {
+    return node.limit("unidirectional", "is not judged beside a mask");
+  }
+  const Shape& x = node.shape(0);
+  const Shape& w = node.shape(1);
+  const auto heads = node.get_or<std::int64_t>("num_heads", 0);
+  const bool fit = x.size() == 3 && w.size() == 2 && x[2] == w[0] && heads > 0 && w[1] % (3 * heads) == 0;
+  if (!fit) {
+    return node.violate("num_heads", fmt::format("{} heads of {} and {}", heads, shape_text(x), shape_text(w)));
+  }
+  return elements_of(x) * w[1] > 0 || node.limit("inputs", "no element is there");
+}
+
+bool lower_quantized_attention(const NodeLowering& node) {
+  if (!check_quantized_attention(node)) return false;
+  const std::int64_t batch = node.shape(0)[0];
+  const std::int64_t keys = node.shape(0)[1];
+  const auto size = static_cast<double>(node.shape(1)[1] / 3 / node.get_or<std::int64_t>("num_heads", 1));
+  Expansion out(node);
+  out.expect_one(3, "input_scale");
+  const std::string sum = out.add("MatMulInteger", {out.input(0), out.input(1), out.parameter(6, "input_zero_point"),
+                                                    out.parameter(7, "weight_zero_point")});
+  const std::string scales = out.add("Mul", {out.parameter(3, "input_scale"), out.parameter(4, "weight_scale")});
+  const std::string real = out.add("Cast", {sum}, {{"to", static_cast<std::int64_t>(float32)}});
+  const std::string all = out.add("Add", {out.add("Mul", {real, scales}), out.input(2)});
+  const std::vector<std::string> parts =
+      out.add_all("Split", {all}, 3, {{"axis", std::int64_t{2}}, {"num_outputs", std::int64_t{3}}});
+  const AttentionHeads heads{split_heads(node, out, parts[0], "num_heads"),
+                             split_heads(node, out, parts[1], "num_heads"),
+                             split_heads(node, out, parts[2], "num_heads")};
+  AttentionMask mask;
+  if (!out.is_right() || !add_key_mask(node, batch, keys, mask)) return false;
+  if (node.get_or<std::int64_t>("unidirectional", 0) != 0) {
+    if (!node.claim({keys, keys})) return false;
+    mask.allowed.push_back(node.named(node.add_stated(boolean, {keys, keys}, visible(keys, keys, 0, -1, 0))));
+  }
+  const auto* stated_scale = node.get<float>("scale");
+  const double scale = stated_scale != nullptr && *stated_scale != 0 ? *stated_scale : 1 / std::sqrt(size);
+  std::string y = attention(node, out, heads, mask, {scale, 0});
+  if (out.is_right()) y = joined_heads(out, y);
+  return give(node, out, y, 0);
+}
+
 // RotaryEmbedding: each pair of a head's elements is turned by the angle of its position.
 
 /// Tells which elements of x are turned together: the first `turned` ones of each head and position.
@@ -386,6 +456,21 @@ constexpr NodeOperator attention_row(std::int64_t since, std::size_t most_inputs
   return result;
 }
 
+constexpr AttributeSignature kQuantizedAttention[] = {
+    {"do_rotary", kIntAttribute}, {"mask_filter_value", kFloatAttribute},
+    {"num_heads", kIntAttribute}, {"past_present_share_buffer", kIntAttribute},
+    {"scale", kFloatAttribute},   {"unidirectional", kIntAttribute}};
+
+constexpr NodeOperator quantized_attention_row() {
+  NodeOperator result =
+      node_operator("QAttention", 1, TypeSet{int8, uint8}, 5, 9, kQuantizedAttention, lower_quantized_attention);
+  result.like_first = 1;
+  result.most_outputs = 2;
+  result.domain = "com.microsoft";
+  result.is_quantized = true;
+  return result;
+}
+
 constexpr AttributeSignature kRotation[] = {{"interleaved", kIntAttribute},
                                             {"num_heads", kIntAttribute},
                                             {"rotary_embedding_dim", kIntAttribute},
@@ -408,6 +493,7 @@ constexpr NodeOperator kAttentionNodes[] = {
     attention_row(23, 6, 7),
     attention_row(24, 7, 7),
     attention_row(25, 7, 9),
+    quantized_attention_row(),
     rotation_row("", 23, 3, 0b0111, 3, lower_onnx_rotation),
     rotation_row("com.microsoft", 1, 4, 0b1101, 5, lower_microsoft_rotation),
 };

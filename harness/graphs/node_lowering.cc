@@ -393,11 +393,12 @@ std::string Expansion::reshaped(const std::string& value, const std::vector<std:
   return add("Reshape", {value, constant(Tensor::of<std::int64_t>(ElementType::int64, {rank}, sizes))});
 }
 
-std::vector<std::string> Expansion::add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs) {
+std::vector<std::string> Expansion::add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
+                                            std::vector<Attribute> attributes) {
   const std::string name = node_.inner_name();
   std::vector<std::string> names;
   for (std::size_t i = 0; i < outputs; ++i) names.push_back(name + "." + std::to_string(i));
-  lower(std::move(op_type), std::move(inputs), names, {}, kOpset);
+  lower(std::move(op_type), std::move(inputs), names, std::move(attributes), kOpset);
   return names;
 }
 

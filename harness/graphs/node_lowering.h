@@ -238,7 +238,8 @@ class Expansion {
   /// Adds a Reshape to stated sizes.
   std::string reshaped(const std::string& value, const std::vector<std::int64_t>& sizes);
   /// Adds a node of several outputs, and returns their names.
-  std::vector<std::string> add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs);
+  std::vector<std::string> add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
+                                   std::vector<Attribute> attributes = {});
   /// Adds the inner node whose output is the node's own. Returns whether all are within the contract.
   [[nodiscard]] bool finish(std::string op_type, std::vector<std::string> inputs,
                             std::vector<Attribute> attributes = {}, std::int64_t opset = kOpset);
