@@ -534,6 +534,87 @@ std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node(is_batch ? "BatchNormalization" : "InstanceNormalization", inputs));
 }
 
+// Products of rows with rows, by an equation.
+std::optional<Wire> einsum(GraphDraft& d, const Wire& x) {
+  static constexpr const char* kEquations[] = {"id,jd->ij", "bid,bjd->bij", "bhid,bhjd->bhij"};
+  if (x.shape.size() < 2 || x.shape.size() > 4 || d.opset() < 12) return std::nullopt;
+  Shape shape = x.shape;
+  shape[shape.size() - 2] = d.rng.between(1, 6);
+  const Wire other = d.operand(shape, d.rng.chance(1, 2));
+  const std::string equation = kEquations[x.shape.size() - 2];
+  return d.wire(d.build.node("Einsum", {x.name, other.name}, {{"equation", equation}}));
+}
+
+double largest_of(const std::optional<graph::Bounds>& seen) {
+  double largest = 0;
+  for (std::size_t i = 0; seen && i < seen->size(); ++i) {
+    largest = std::max({largest, std::fabs(seen->lo[i]), std::fabs(seen->hi[i])});
+  }
+  return largest;
+}
+
+// Truth values or numbers, by which every query attends the first key.
+std::string attention_mask(GraphDraft& d, std::int64_t queries, std::int64_t keys) {
+  const Shape shape{queries, keys};
+  if (d.rng.chance(1, 2)) {
+    std::vector<std::int64_t> truths;
+    for (std::int64_t i = 0; i < queries * keys; ++i) truths.push_back(i % keys == 0 || d.rng.chance(2, 3) ? 1 : 0);
+    return d.build.initializer(make::integers(boolean, shape, truths));
+  }
+  std::vector<float> numbers;
+  for (std::int64_t i = 0; i < queries * keys; ++i) {
+    const bool hides = i % keys != 0 && d.rng.chance(1, 3);
+    numbers.push_back(hides ? -10000.0F : static_cast<float>(d.rng.between(-8, 8)) / 8);
+  }
+  return d.build.initializer(make::float32(shape, numbers));
+}
+
+// x holds the queries; its heads have an axis of their own, or are parts of the last axis.
+std::optional<Wire> attention(GraphDraft& d, const Wire& x) {
+  const std::size_t rank = x.shape.size();
+  if (d.opset() < 23 || (rank != 3 && rank != 4)) return std::nullopt;
+  const std::int64_t heads = rank == 4 ? x.shape[1] : x.shape[2] % 2 == 0 ? 2 : 1;
+  const std::int64_t shared = d.rng.chance(1, 2) ? heads : 1;
+  const std::int64_t size = rank == 4 ? x.shape[3] : x.shape[2] / heads;
+  const std::int64_t keys = d.rng.between(1, 6);
+  const Shape shape = rank == 4 ? Shape{x.shape[0], shared, keys, size} : Shape{x.shape[0], keys, shared * size};
+  const Wire k = d.operand(shape, d.rng.chance(1, 2));
+  const Wire v = d.operand(shape, d.rng.chance(1, 2));
+  // Scores spread over a few units, so that several keys have weight.
+  const double scores = largest_of(d.see(x.name, reference::Tier::exact)) *
+                        largest_of(d.see(k.name, reference::Tier::exact)) * static_cast<double>(size);
+  if (!std::isfinite(scores) || scores == 0) return std::nullopt;
+  std::vector<Attribute> attributes{{"scale", std::exp2(static_cast<float>(std::round(3 - std::log2(scores))))}};
+  if (rank == 3) {
+    attributes.push_back({"q_num_heads", heads});
+    attributes.push_back({"kv_num_heads", shared});
+  }
+  if (d.rng.chance(1, 3)) attributes.push_back({"is_causal", std::int64_t{1}});
+  if (d.rng.chance(1, 3)) attributes.push_back({"softcap", 2.0F});
+  std::vector<std::string> inputs{x.name, k.name, v.name};
+  if (d.rng.chance(1, 2)) inputs.push_back(attention_mask(d, x.shape[rank - 2], keys));
+  return d.wire(d.build.node("Attention", inputs, attributes));
+}
+
+std::optional<Wire> rotation(GraphDraft& d, const Wire& x) {
+  const std::size_t rank = x.shape.size();
+  if (d.opset() < 23 || (rank != 3 && rank != 4)) return std::nullopt;
+  const std::int64_t heads = rank == 4 ? x.shape[1] : x.shape[2] % 2 == 0 ? x.shape[2] / 2 : 1;
+  const std::int64_t size = rank == 4 ? x.shape[3] : x.shape[2] / heads;
+  if (size < 2) return std::nullopt;
+  const std::int64_t half = size / 2;
+  const auto cache = [&] {
+    std::vector<float> values(static_cast<std::size_t>(x.shape[0] * x.shape[rank - 2] * half));
+    for (float& value : values) value = static_cast<float>(d.rng.between(-16, 16)) / 16;
+    return d.build.initializer(make::float32({x.shape[0], x.shape[rank - 2], half}, values));
+  };
+  const std::string cos = cache();
+  const std::string sin = cache();
+  std::vector<Attribute> attributes{{"num_heads", heads}, {"rotary_embedding_dim", 2 * half}};
+  if (d.rng.chance(1, 2)) attributes.push_back({"interleaved", std::int64_t{1}});
+  return d.wire(d.build.node("RotaryEmbedding", {x.name, cos, sin}, attributes));
+}
+
 std::optional<Wire> qlinear_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const auto q = d.quantize(x, true);
@@ -650,7 +731,8 @@ constexpr auto kChoices = std::to_array<WeightedStep>(
      {reduction, 1},      {square, 1},         {division, 1},       {dynamic_matmul, 1},
      {qlinear_matmul, 1}, {packed_matmul, 1},  {blocked_matmul, 1}, {fused_dynamic_matmul, 1},
      {microsoft_step, 2}, {normalization, 1},  {topk, 1},           {requantization, 2},
-     {turned_matmul, 1},  {twins, 1}});
+     {turned_matmul, 1},  {twins, 1},          {einsum, 1},         {attention, 2},
+     {rotation, 1}});
 
 // Returns the weights of the choices in one block of graphs: every choice as usual, left out, or common.
 std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {
