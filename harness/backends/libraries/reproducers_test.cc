@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -157,6 +158,24 @@ TEST(Reproducers, PassJudgedWhereTheDefectIsNot) {
     }
   }
   EXPECT_GT(judged, 150U);
+}
+
+// ONNX Runtime computes these operators one by one without optimization. Releases that lack one decline it.
+TEST(Reproducers, AgreeOnAttentionWithOnnxRuntime) {
+  const auto plain = open("onnxruntime@disabled");
+  if (!plain) GTEST_SKIP() << "ONNX Runtime is not here";
+  const std::set<std::string_view> operators{"Attention", "Einsum", "QAttention", "RotaryEmbedding"};
+  std::size_t computed = 0;
+  for (const auto& [id, vector] : corpus()) {
+    const bool is_one = std::any_of(vector.nodes.begin(), vector.nodes.end(),
+                                    [&](const Node& node) { return operators.contains(node.op_type); });
+    if (!is_one) continue;
+    const Verdict verdict = verdict_on(vector, *plain);
+    if (verdict.kind == VerdictKind::unsupported) continue;
+    EXPECT_TRUE(is_passed(verdict, vector)) << id << ": " << name_of(verdict.kind) << ": " << verdict.detail;
+    ++computed;
+  }
+  EXPECT_GT(computed, 0U);
 }
 
 // Whether one of the vectors of that name fails on one of the backends.
