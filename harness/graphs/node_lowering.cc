@@ -10,6 +10,7 @@
 #include "harness/core/limits.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
+#include "reference/linear_quantization/linear_quantization.h"
 #include "reference/numerics/floats.h"
 
 namespace qconform::lowering {
@@ -33,13 +34,16 @@ double element_at(const Tensor& tensor, std::int64_t index) {
 bool read_elements(const Tensor& tensor, std::vector<double>& elements) {
   const std::int64_t count = tensor.elements();
   elements.resize(static_cast<std::size_t>(count));
-  if (tensor.type == ElementType::float32) {
-    for (std::int64_t i = 0; i < count; ++i) elements[static_cast<std::size_t>(i)] = float_at(tensor, i);
+  const bool is_wide = tensor.type == ElementType::int64 || tensor.type == ElementType::uint64;
+  if (!is_wide && tensor.type != ElementType::boolean) {
+    const reference::QuantizationLayout all{.outer = 1, .channels = 1, .inner = count, .block = 0};
+    reference::for_each_value(all, tensor.type, tensor.bytes, [&](std::int64_t i, std::size_t, double value) {
+      elements[static_cast<std::size_t>(i)] = value;
+    });
     return true;
   }
   for (std::int64_t i = 0; i < count; ++i) elements[static_cast<std::size_t>(i)] = element_at(tensor, i);
-  if (tensor.type != ElementType::int64 && tensor.type != ElementType::uint64) return true;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; is_wide && i < count; ++i) {
     const std::int64_t value = integer_at(tensor, i);
     if (value < -kExactInteger || value > kExactInteger || (value < 0 && tensor.type == ElementType::uint64)) {
       return false;
@@ -468,7 +472,7 @@ void NodeLowering::check_bias_scales(const WeightedSum& sum, const std::vector<V
     const auto check = [&](std::int64_t a, std::int64_t b) {
       if (scale_of(operands[0], a) * (sum.has_factor ? scale_of(operands[1], b) : 1) != wanted) rounds();
     };
-    std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), check); }, sum.taps);
+    sum.for_each_term(i, check);
   }
 }
 

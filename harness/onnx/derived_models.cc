@@ -35,39 +35,84 @@ bool can_be_cut(const onnx::GraphProto& graph) {
   return graph.sparse_initializer_size() == 0 && std::all_of(nodes.begin(), nodes.end(), computes_tensors_alone);
 }
 
+// Follows the values that a part must not hand on, node by node in their order.
+class OpenValues {
+ public:
+  OpenValues(const onnx::GraphProto& graph, const std::vector<int>& order, const std::set<std::string>& within)
+      : within_(within) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const std::string_view name : names_read_by(graph.node(order[i]))) last_reader_[std::string(name)] = i;
+    }
+  }
+
+  [[nodiscard]] bool empty() const { return open_.empty(); }
+
+  void pass(const onnx::NodeProto& node, std::size_t position) {
+    for (const std::string& name : node.output()) {
+      const auto reader = last_reader_.find(name);
+      if (within_.contains(name) && reader != last_reader_.end()) open_.insert(name);
+    }
+    std::erase_if(open_, [&](const std::string& name) { return last_reader_.at(name) <= position; });
+  }
+
+ private:
+  const std::set<std::string>& within_;
+  std::map<std::string, std::size_t> last_reader_;  // positions in the order
+  std::set<std::string> open_;
+};
+
 }  // namespace
 
 Result<ModelParts> ModelParts::of(const onnx::ModelProto& model, const std::set<std::string>& wanted,
-                                  std::size_t nodes) {
+                                  const Limits& limits) {
   const onnx::GraphProto& graph = model.graph();
   QCONFORM_ASSIGN(const auto order, order_of(graph));
   ModelParts result(model);
   result.wanted_ = wanted;
   for (const onnx::TensorProto& tensor : graph.initializer()) result.initializers_.emplace(tensor.name(), &tensor);
   for (const onnx::ValueInfoProto& info : graph.value_info()) result.stated_.emplace(info.name(), &info);
-  result.cut(order, can_be_cut(graph) ? nodes : std::max<std::size_t>(order.size(), 1));
+  result.cut(order, limits);
   return result;
 }
 
-void ModelParts::cut(const std::vector<int>& order, std::size_t nodes) {
+void ModelParts::cut(const std::vector<int>& order, const Limits& limits) {
+  constexpr std::size_t kPatience = 4;
+  const onnx::GraphProto& graph = model_->graph();
+  const bool cuts = can_be_cut(graph);
+  OpenValues open(graph, order, limits.within);
+  std::int64_t bytes = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i % nodes == 0) parts_.emplace_back();
-    const onnx::NodeProto& node = model_->graph().node(order[i]);
-    Part& part = parts_.back();
-    part.nodes.push_back(&node);
-    for (const std::string_view name : names_read_by(node)) {
-      if (name.empty() || part.computes.contains(std::string(name))) continue;
-      part.reads.emplace(name);
-      last_reader_[std::string(name)] = parts_.size() - 1;
+    const std::size_t nodes = parts_.empty() ? 0 : parts_.back().nodes.size();
+    const bool is_full = nodes >= limits.nodes || bytes >= limits.bytes;
+    const bool is_far = nodes / kPatience >= limits.nodes || bytes / std::int64_t{kPatience} >= limits.bytes;
+    if (i == 0 || (cuts && is_full && (is_far || open.empty()))) {
+      parts_.emplace_back();
+      bytes = 0;
     }
-    part.computes.insert(node.output().begin(), node.output().end());
-    part.computes.erase("");
+    const onnx::NodeProto& node = graph.node(order[i]);
+    add_node(node);
+    open.pass(node, i);
+    for (const std::string& name : node.output()) {
+      if (is_wanted(name)) bytes += limits.bytes_of(name);
+    }
   }
 }
 
-bool ModelParts::is_needed_after(std::size_t number, const std::string& value) const {
+void ModelParts::add_node(const onnx::NodeProto& node) {
+  Part& part = parts_.back();
+  part.nodes.push_back(&node);
+  for (const std::string_view name : names_read_by(node)) {
+    if (name.empty() || part.computes.contains(std::string(name))) continue;
+    part.reads.emplace(name);
+    last_reader_[std::string(name)] = parts_.size() - 1;
+  }
+  part.computes.insert(node.output().begin(), node.output().end());
+  part.computes.erase("");
+}
+
+bool ModelParts::is_read_after(std::size_t number, const std::string& value) const {
   const auto reader = last_reader_.find(value);
-  return wanted_.contains(value) || (reader != last_reader_.end() && reader->second > number);
+  return reader != last_reader_.end() && reader->second > number;
 }
 
 std::map<std::string, Tensor> ModelParts::fed(std::size_t number, const std::map<std::string, Tensor>& known) const {
@@ -90,7 +135,7 @@ Result<std::string> ModelParts::part(std::size_t number, const std::map<std::str
   *graph.mutable_sparse_initializer() = model_->graph().sparse_initializer();
   for (const std::string& name : part.computes) {
     if (const auto stated = stated_.find(name); stated != stated_.end()) *graph.add_value_info() = *stated->second;
-    if (is_needed_after(number, name)) graph.add_output()->set_name(name);
+    if (is_wanted(name) || is_read_after(number, name)) graph.add_output()->set_name(name);
   }
   if (graph.output_size() == 0) return std::string();
   for (const std::string& name : part.reads) {

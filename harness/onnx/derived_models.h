@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -28,10 +29,19 @@ namespace qconform {
 /// A model cut into small ones, which run one after the other.
 class ModelParts {
  public:
-  /// Parts of at most `nodes` nodes; one alone where values of the model are no tensors. `wanted`: the values of the
-  /// outermost graph that are asked for. `model` lives longer. Errors: order_of().
+  /// The size of parts. One ends where it has that many nodes, or its wanted values that many bytes; later, up to four
+  /// times as much, where a value that is read further on must not be handed on between parts.
+  struct Limits {
+    std::size_t nodes = 500;
+    std::int64_t bytes = std::int64_t{1} << 62;
+    std::function<std::int64_t(const std::string&)> bytes_of = [](const auto&) { return 0; };  ///< of a value
+    std::set<std::string> within{};  ///< values that a part does not hand on, so that a runtime may fuse around them
+  };
+
+  /// One part alone where values of the model are no tensors. `wanted`: the values of the outermost graph that are
+  /// asked for. `model` lives longer. Errors: order_of().
   [[nodiscard]] static Result<ModelParts> of(const onnx::ModelProto& model, const std::set<std::string>& wanted,
-                                             std::size_t nodes = kNodes);
+                                             const Limits& limits);
 
   [[nodiscard]] std::size_t size() const { return parts_.size(); }
   /// The serialized model of a part. `known` holds the model's inputs and what earlier parts computed. The outputs are
@@ -39,12 +49,11 @@ class ModelParts {
   [[nodiscard]] Result<std::string> part(std::size_t number, const std::map<std::string, Tensor>& known) const;
   /// Those of `known` that the part reads.
   [[nodiscard]] std::map<std::string, Tensor> fed(std::size_t number, const std::map<std::string, Tensor>& known) const;
-  /// Whether somebody needs the value after the part.
-  [[nodiscard]] bool is_needed_after(std::size_t number, const std::string& value) const;
+  [[nodiscard]] bool is_wanted(const std::string& value) const { return wanted_.contains(value); }
+  /// Whether a later part reads the value.
+  [[nodiscard]] bool is_read_after(std::size_t number, const std::string& value) const;
 
  private:
-  static constexpr std::size_t kNodes = 500;
-
   struct Part {
     std::vector<const onnx::NodeProto*> nodes;
     std::set<std::string> reads;  // and does not compute
@@ -52,7 +61,8 @@ class ModelParts {
   };
 
   explicit ModelParts(const onnx::ModelProto& model) : model_(&model) {}
-  void cut(const std::vector<int>& order, std::size_t nodes);
+  void cut(const std::vector<int>& order, const Limits& limits);
+  void add_node(const onnx::NodeProto& node);
 
   const onnx::ModelProto* model_;
   std::vector<Part> parts_;

@@ -51,7 +51,7 @@ Shown shown(const ModelParts& parts, std::size_t number, const Tensors& known) {
 
 TEST(ModelParts, FeedEachOtherInOrder) {
   Network net = chain();
-  const auto parts = ModelParts::of(net.model(), {"b", "d"}, 2);
+  const auto parts = ModelParts::of(net.model(), {"b", "d"}, {.nodes = 2});
   ASSERT_TRUE(parts) << parts.error().text();
   ASSERT_EQ(parts->size(), 2U);
   const Shown first = shown(*parts, 0, tensors({"x"}));
@@ -59,10 +59,10 @@ TEST(ModelParts, FeedEachOtherInOrder) {
   EXPECT_THAT(first.inputs, ElementsAre("x"));
   EXPECT_THAT(first.held, ElementsAre("s"));
   EXPECT_THAT(first.outputs, ElementsAre("a", "b"));
-  EXPECT_FALSE(parts->is_needed_after(0, "x"));
-  EXPECT_TRUE(parts->is_needed_after(0, "a"));
-  EXPECT_FALSE(parts->is_needed_after(1, "a"));
-  EXPECT_TRUE(parts->is_needed_after(1, "b")) << "asked for";
+  EXPECT_FALSE(parts->is_read_after(0, "x"));
+  EXPECT_TRUE(parts->is_read_after(0, "a"));
+  EXPECT_FALSE(parts->is_read_after(1, "a"));
+  EXPECT_TRUE(parts->is_wanted("b"));
   const Shown second = shown(*parts, 1, tensors({"a", "b"}));
   EXPECT_THAT(second.nodes, ElementsAre("c_node", "d_node"));
   EXPECT_THAT(second.inputs, ElementsAre("a", "b"));
@@ -73,15 +73,31 @@ TEST(ModelParts, FeedEachOtherInOrder) {
 
 TEST(ModelParts, LeaveOutWhatNobodyAsksFor) {
   Network net = chain();
-  const auto parts = ModelParts::of(net.model(), {"b"}, 2);
+  const auto parts = ModelParts::of(net.model(), {"b"}, {.nodes = 2});
   ASSERT_TRUE(parts);
   EXPECT_EQ(parts->part(1, tensors({"a", "b"})), "");
+}
+
+TEST(ModelParts, EndWhereTheirValuesAreManyAndNoneIsWithinAUnit) {
+  Network net = chain();
+  const auto four_bytes = [](const std::string&) { return std::int64_t{4}; };
+  const std::set<std::string> all{"a", "b", "c", "d"};
+  const auto each = ModelParts::of(net.model(), all, {.bytes = 4, .bytes_of = four_bytes});
+  ASSERT_TRUE(each) << each.error().text();
+  EXPECT_EQ(each->size(), 4U);
+  const auto joined = ModelParts::of(net.model(), all, {.bytes = 4, .bytes_of = four_bytes, .within = {"b"}});
+  ASSERT_TRUE(joined) << joined.error().text();
+  ASSERT_EQ(joined->size(), 3U);
+  EXPECT_THAT(shown(*joined, 1, tensors({"a"})).nodes, ElementsAre("b_node", "c_node"));
+  const auto patient = ModelParts::of(net.model(), all, {.bytes = 2, .bytes_of = four_bytes, .within = {"a"}});
+  ASSERT_TRUE(patient) << patient.error().text();
+  EXPECT_EQ(patient->size(), 2U) << "d reads a, but not forever";
 }
 
 TEST(ModelParts, AreOneWhereValuesAreNoTensors) {
   Network net = chain();
   net.node("SequenceConstruct", {"a"}, "list");
-  EXPECT_EQ(ModelParts::of(net.model(), {"d"}, 2)->size(), 1U);
+  EXPECT_EQ(ModelParts::of(net.model(), {"d"}, {.nodes = 2})->size(), 1U);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "harness/onnx/derived_models.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf.h"
+#include "harness/onnx/tensor_file.h"
 
 namespace qconform {
 namespace {
@@ -48,27 +49,14 @@ std::size_t nodes_of_part(const onnx::ModelProto& model) {
   return std::clamp<std::size_t>(nodes * (kBytesOfPart / 1024) / (bytes / 1024), 16, kNodesOfPart);
 }
 
+// 0 where the size is not known before the model runs.
+std::int64_t bytes_of_value(const GraphScope& scope, const std::string& name) {
+  const ValueFacts facts = scope.facts(name);
+  const auto shape = full_shape(facts.shape);
+  return shape && is_known(facts.type) ? bytes_for(facts.type, elements_of(*shape)) : 0;
+}
+
 constexpr std::uint64_t kRunSeconds = 600;  // seconds of processor time that a run may take
-
-// Values as the initializers of a graph, which is how they leave the process that computed them.
-Result<std::string> packed(const NamedTensors& values, const std::string& disturbed) {
-  onnx::GraphProto graph;
-  graph.set_doc_string(disturbed);
-  for (const auto& [name, tensor] : values) write_tensor(tensor, name, *graph.add_initializer());
-  return message_bytes(graph);
-}
-
-Result<NamedTensors> unpacked(std::string_view bytes, std::string& disturbed) {
-  onnx::GraphProto graph;
-  QCONFORM_TRY(parse_message(bytes, graph));
-  disturbed = graph.doc_string();
-  NamedTensors values;
-  for (const onnx::TensorProto& proto : graph.initializer()) {
-    QCONFORM_ASSIGN(auto tensor, tensor_from_proto(proto, std::nullopt));
-    values.emplace(proto.name(), std::move(tensor));
-  }
-  return values;
-}
 
 using OperatorCounts = std::map<std::string, std::int64_t>;
 
@@ -107,32 +95,30 @@ struct PartedRun {
   }
 };
 
-// Part by part. A value is forgotten behind the last part that needs it.
-Result<std::string> run_parts(PartedRun run, const std::string& plain, NamedTensors known) {
+// Part by part. A value is forgotten behind the last part that reads it; those that are wanted go into the file.
+// Returns what taking values out changes in the model as the runtime computes it.
+Result<std::string> run_parts(PartedRun run, const std::string& plain, NamedTensors known, TensorFile& file) {
   const auto& [parts, folder, setting, counted] = run;
   bool has_outputs = false;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     QCONFORM_ASSIGN(const auto part, parts.part(i, known));
     if (part.empty()) continue;
     has_outputs = true;
-    const NamedTensors fed = parts.fed(i, known);
+    NamedTensors fed = parts.fed(i, known);
+    std::erase_if(known, [&](const auto& value) { return !parts.is_read_after(i, value.first); });
     if (!plain.empty()) run.count(part);
     QCONFORM_ASSIGN(auto values, offered_model_runtime().run(part, folder, fed, setting));
-    known.merge(values);
-    for (const auto& [name, tensor] : fed) {
-      if (!parts.is_needed_after(i, name)) known.erase(name);
+    fed.clear();
+    for (auto& [name, tensor] : values) {
+      if (parts.is_wanted(name)) QCONFORM_TRY(file.add(name, tensor));
+      if (parts.is_read_after(i, name)) known.insert_or_assign(name, std::move(tensor));
     }
   }
   if (!has_outputs) return fail("", "the graph has no value of a case that is computed when the model runs");
-  std::string disturbed;
-  if (!plain.empty()) {
-    PartedRun whole{parts, folder, setting};
-    whole.count(plain);
-    disturbed = differences(whole.computed, run.computed);
-  }
-  auto result = packed(known, disturbed);
-  if (!result) return fail("", "what was recorded " + result.error().message);  // more memory would not change that
-  return result;
+  if (plain.empty()) return std::string();
+  PartedRun whole{parts, folder, setting};
+  whole.count(plain);
+  return differences(whole.computed, run.computed);
 }
 
 }  // namespace
@@ -148,7 +134,15 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   std::set<std::string> wanted;
   if (options.takes_nodes_apart) wanted = values_around_quantized_nodes(scope);
   wanted.insert(options.also.begin(), options.also.end());
-  QCONFORM_ASSIGN(const auto parts, ModelParts::of(model, wanted, nodes_of_part(model)));
+  constexpr std::int64_t kValuesOfPart = std::int64_t{1} << 29;
+  QCONFORM_ASSIGN(const auto parts,
+                  ModelParts::of(model, wanted,
+                                 {.nodes = nodes_of_part(model),
+                                  .bytes = kValuesOfPart,
+                                  .bytes_of = [&](const auto& name) { return bytes_of_value(scope, name); },
+                                  .within = options.within_units}));
+  QCONFORM_ASSIGN(auto values, TensorFile::open());
+  for (const auto& [name, tensor] : inputs) QCONFORM_TRY(values.add(name, tensor));
   const ForkLimits limits{.cpu_seconds = kRunSeconds, .address_space = options.memory};
   // Without a setting nodes are computed as stated: nothing is fused.
   const bool may_fuse = !options.runtime.word.empty() && options.runtime.word != "disabled";
@@ -158,20 +152,26 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   if (may_fuse && model.ByteSizeLong() <= kShownModelBytes) {
     QCONFORM_ASSIGN(plain, message_bytes(model));
   }
-  const auto run = [&] { return run_parts({parts, options.folder, options.runtime}, plain, inputs); };
+  const auto run = [&]() -> Result<std::string> {
+    QCONFORM_ASSIGN(auto disturbed, run_parts({parts, options.folder, options.runtime}, plain, inputs, values));
+    onnx::GraphProto answer;
+    answer.set_doc_string(disturbed);
+    values.write_index(answer);
+    return message_bytes(answer);
+  };
   auto bytes = run_forked(runtime.name, limits, run);
   if (!bytes && bytes.error().rule == "limit") bytes.error().message += kMoreMemory;
   if (!bytes) return tl::unexpected(bytes.error());
-  std::string disturbed;
-  QCONFORM_ASSIGN(auto values, in_context(runtime.name, unpacked(*bytes, disturbed)));
-  values.merge(inputs);
+  onnx::GraphProto answer;
+  QCONFORM_TRY(in_context(runtime.name, parse_message(*bytes, answer)));
+  QCONFORM_TRY(in_context(runtime.name, values.take_index(answer)));
   const bool is_drawn = options.files.empty();
   const bool is_plain = options.runtime == ActivationOptions{}.runtime;
   return ModelActivations{
       std::move(values),
       "activations of " + runtime.name + (is_plain ? "" : " (" + backend::text_of(options.runtime) + ")") +
           (is_drawn ? ", inputs drawn from seed " + std::to_string(options.seed) : ", inputs given"),
-      std::move(disturbed)};
+      answer.doc_string()};
 }
 
 namespace {

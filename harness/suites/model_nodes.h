@@ -123,6 +123,9 @@ struct ModelUnit {
 /// Returns the names of the values that go into the units and come out of them.
 [[nodiscard]] std::set<std::string> values_around(const std::vector<ModelUnit>& units);
 
+/// Returns the names of the values that only nodes of one unit read.
+[[nodiscard]] std::set<std::string> values_within(const std::vector<ModelUnit>& units);
+
 /// How much of a unit a case holds.
 struct UnitBounds {
   std::int64_t drawn = 0;   ///< elements of a tensor that is drawn, at most

@@ -160,6 +160,22 @@ bool keep_columns(Case& whole, std::int64_t most, Rng& rng) {
   return true;
 }
 
+// Products of one sum, about: the weights of an output channel, in the node with most of them.
+std::int64_t products_of(const Case& test_case) {
+  std::int64_t most = 1;
+  bool convolves = false;
+  for (const Node& node : test_case.nodes) {
+    convolves = convolves || node.op_type.find("Conv") != std::string::npos;
+    if (const auto* k = node.get<std::int64_t>("K"); k != nullptr && node.op_type == "MatMulNBits") return *k;
+  }
+  for (std::size_t i = test_case.fed_inputs; i < test_case.inputs.size(); ++i) {
+    const Tensor& weights = *test_case.inputs[i];
+    if (weights.shape.size() < 2 || weights.elements() == 0) continue;
+    most = std::max(most, weights.elements() / (convolves ? weights.shape.front() : weights.shape.back()));
+  }
+  return most;
+}
+
 }  // namespace
 
 Case sampled(Case test_case, std::int64_t most, Rng& rng) {
@@ -168,6 +184,7 @@ Case sampled(Case test_case, std::int64_t most, Rng& rng) {
   const bool is_sequence = std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
                                        [](const Node& node) { return node.op_type == "DynamicQuantizeLSTM"; });
   if (is_sequence) return test_case;
+  most = std::min(most, std::max(kLeastSample, kSampledProducts / products_of(test_case)));
   keep_columns(test_case, most, rng);
   for (std::size_t i = 0; i < test_case.outputs.size(); ++i) sample_output(test_case, i, most, rng);
   return test_case;

@@ -427,6 +427,18 @@ std::set<std::string> values_around(const std::vector<ModelUnit>& units) {
   return names;
 }
 
+std::set<std::string> values_within(const std::vector<ModelUnit>& units) {
+  std::set<std::string> names;
+  for (const ModelUnit& unit : units) {
+    for (const std::size_t node : unit.nodes) {
+      const auto& outputs = unit.scope->graph().node(static_cast<int>(node)).output();
+      names.insert(outputs.begin(), outputs.end());
+    }
+  }
+  for (const std::string& name : values_around(units)) names.erase(name);
+  return names;
+}
+
 Result<std::variant<Case, SkippedNode>> case_from_unit(const onnx::ModelProto& model, const ModelUnit& unit,
                                                        const ExternalFolder& external, const NamedTensors& computed,
                                                        const UnitBounds& bounds, Rng& rng) {

@@ -100,6 +100,8 @@ struct ModelCases::State {
   Result<void> choose_activations(const ModelOptions& options);
   void find_ancestors();
   [[nodiscard]] std::set<std::string> values_around_cases() const;
+  // Those of the run that are among `names`.
+  [[nodiscard]] Result<NamedTensors> computed(const std::set<std::string>& names) const;
 };
 
 std::set<std::string> ModelCases::State::values_around_cases() const {
@@ -112,6 +114,15 @@ std::set<std::string> ModelCases::State::values_around_cases() const {
     names.insert(one.node->output().begin(), one.node->output().end());
   }
   return names;
+}
+
+Result<NamedTensors> ModelCases::State::computed(const std::set<std::string>& names) const {
+  NamedTensors values;
+  for (const std::string& name : names) {
+    if (!activations.values.contains(name)) continue;
+    QCONFORM_ASSIGN(values[name], activations.values.read(name));
+  }
+  return values;
 }
 
 // Steps of the outermost graph hand themselves on with the values that they give.
@@ -196,6 +207,7 @@ Result<void> ModelCases::State::choose_activations(const ModelOptions& options) 
                                        .files = options.inputs,
                                        .seed = seed,
                                        .also = values_around_cases(),
+                                       .within_units = values_within(units),
                                        .takes_nodes_apart = !options.keeps_units,
                                        .runtime = options.runtime,
                                        .memory = options.memory});
@@ -262,8 +274,11 @@ Result<std::optional<ModelStep>> ModelCases::next() {
   const auto& [scope, node, position] = state_->nodes[state_->next++];
   const std::string label = node->name().empty() ? node->op_type() : printable(node->name());
   Rng rng(state_->seed, position);
-  auto answer = case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(),
-                                     state_->activations.values, OnnxModelSuite::kGeneratedElements, rng);
+  std::set<std::string> names(node->input().begin(), node->input().end());
+  names.insert(node->output().begin(), node->output().end());
+  QCONFORM_ASSIGN(const auto values, state_->computed(names));
+  auto answer = case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(), values,
+                                     OnnxModelSuite::kGeneratedElements, rng);
   if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": node " + label));
   const std::size_t number = state_->next - 1;
   ModelStep step{.test_case = {},
@@ -305,7 +320,8 @@ Result<std::optional<ModelStep>> ModelCases::next_unit() {
                  .behind = state_->behind[number]};
   while (true) {
     Rng rng(state_->seed, state_->nodes.size() + position);
-    auto answer = case_from_unit(state_->model, unit, state_->file.parent_path(), state_->activations.values,
+    QCONFORM_ASSIGN(const auto values, state_->computed(values_around({unit})));
+    auto answer = case_from_unit(state_->model, unit, state_->file.parent_path(), values,
                                  {OnnxModelSuite::kGeneratedElements, state_->sample}, rng);
     if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": unit " + unit.name));
     const auto* skipped = std::get_if<SkippedNode>(&*answer);

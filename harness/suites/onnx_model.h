@@ -21,6 +21,7 @@
 #include "harness/core/limits.h"
 #include "harness/core/suite.h"
 #include "harness/onnx/graph_scope.h"
+#include "harness/onnx/tensor_file.h"
 #include "harness/suites/model_nodes.h"
 
 namespace onnx {
@@ -179,8 +180,8 @@ class ModelCases {
 // Inputs of a whole model, and the values that reach its quantized nodes when it runs.
 
 struct ModelActivations {
-  NamedTensors values;  ///< inputs that are no constants, and outputs, of the quantized nodes of the outermost graph
-  std::string origin;   ///< "activations of ONNX Runtime 1.30.0, inputs drawn from seed 1"
+  TensorFile values;   ///< inputs that are no constants, and outputs, of the quantized nodes of the outermost graph
+  std::string origin;  ///< "activations of ONNX Runtime 1.30.0, inputs drawn from seed 1"
   /// Says what changes in the model as the runtime computes it when values are taken out: "23 DynamicQuantizeMatMul
   /// instead of 25"; empty where it changes nothing, or nobody can tell.
   std::string disturbed = {};
@@ -190,8 +191,9 @@ struct ActivationOptions {
   std::filesystem::path folder = {};              ///< below which external data lies
   std::vector<std::filesystem::path> files = {};  ///< with the inputs; without any, they are drawn from the seed
   std::uint64_t seed = 1;
-  std::set<std::string> also = {};  ///< further values of the outermost graph that are wanted
-  bool takes_nodes_apart = true;    ///< values between nodes that are cases by themselves are wanted
+  std::set<std::string> also = {};          ///< further values of the outermost graph that are wanted
+  std::set<std::string> within_units = {};  ///< values that runtimes may fuse away
+  bool takes_nodes_apart = true;            ///< values between nodes that are cases by themselves are wanted
   backend::Specification runtime{.name = "onnxruntime"};
   std::uint64_t memory = limits::kModelMemory;  ///< memory of the process in which the model runs
 };

@@ -77,14 +77,10 @@ std::optional<Interval> blocked(const WeightedSum& sum, BlockedRow& row, std::si
   const StepView& view = row.view;
   row.a.clear();
   row.w.clear();
-  std::visit(
-      [&](const auto& taps) {
-        taps.for_each(static_cast<std::int64_t>(i), [&](std::int64_t a, std::int64_t w) {
-          row.a.push_back(a);
-          row.w.push_back(w);
-        });
-      },
-      sum.taps);
+  sum.for_each_term(i, [&](std::int64_t a, std::int64_t w) {
+    row.a.push_back(a);
+    row.w.push_back(w);
+  });
   const auto block = static_cast<std::size_t>(sum.activation_block);
   Interval total{0, 0};
   double magnitude = 0;
@@ -112,13 +108,9 @@ Interval of_rounded(const WeightedSum& sum, const StepView& view, const Spread& 
   const Spread& a = *view.operands[0];
   const Spread& b = *view.operands[1];
   double moved = 0;
-  std::visit(
-      [&](const auto& taps) {
-        taps.for_each(static_cast<std::int64_t>(i), [&](std::int64_t at_a, std::int64_t at_b) {
-          moved += a.magnitude_at(static_cast<std::size_t>(at_a)) * b.magnitude_at(static_cast<std::size_t>(at_b));
-        });
-      },
-      sum.taps);
+  sum.for_each_term(i, [&](std::int64_t at_a, std::int64_t at_b) {
+    moved += a.magnitude_at(static_cast<std::size_t>(at_a)) * b.magnitude_at(static_cast<std::size_t>(at_b));
+  });
   moved *= std::ldexp(1, -sum.activation_bits) * (1 + 0x1p-20);
   const Interval ends = y.ends(i, view.bits());
   return {below(ends.lo - moved), above(ends.hi + moved)};
@@ -135,7 +127,6 @@ void include_narrow_activations(const WeightedSum& sum, const StepView& view, Sp
   std::optional<BlockedRow> row;
   if (is_known && sum.activation_block > 0) row.emplace(BlockedRow{view, *weights, *integers});
   for (std::size_t i = 0; i < y.size(); ++i) {
-    if (view.skips(i)) continue;
     wider[i] = y.ends(i, view.bits());
     if (wider[i].is_open()) continue;
     if (row) {

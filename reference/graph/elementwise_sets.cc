@@ -309,7 +309,6 @@ Spread linear(const Elementwise& step, const StepView& view, const ElementOperan
   y.extra = std::max(a.extra, b.extra) + (a.terms > 1 || b.terms > 1 ? 1 : 0);
   y.count_roundings(roundings);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    if (view.skips(i)) continue;
     const double sizes[] = {of.magnitude(0, i), of.magnitude(1, i)};
     y.magnitude[i] = is_product ? sizes[0] * sizes[1] : sizes[0] + sizes[1];
     if (is_open_anywhere(view, of, i)) y.magnitude[i] = kInfinity;
@@ -373,7 +372,6 @@ Spread spread_of(const Elementwise& step, const StepView& view) {
   std::optional<FunctionTable> table;
   if (is_slow(step.function)) table.emplace();
   for (std::size_t i = 0; i < y.size(); ++i) {
-    if (view.skips(i)) continue;
     if (is_open_anywhere(view, of, i)) {
       const bool is_stored = step.function == Function::round_saturate;
       y.set(i, is_stored ? rounded_and_saturated(kOpen, kOpen, view.result().type) : kOpen);

@@ -137,11 +137,6 @@ class GrowingBounds {
   std::unique_ptr<State> state_;
 };
 
-/// By value: which of its elements the program's outputs need; an empty list where all are. Empty where outputs leave
-/// out little.
-using WantedElements = std::vector<std::vector<char>>;
-[[nodiscard]] WantedElements wanted_elements(const Program& program);
-
 // A step to be evaluated, and the function of each kind of step.
 
 /// Numbers below may be flushed to zero: the smallest normal one of float32.
@@ -153,11 +148,6 @@ struct StepView {
   const Step& step;
   std::span<const Spread* const> operands;
   Tier tier;
-  /// By element of the result: 0 where no output needs it. Null: all are needed.
-  const std::vector<char>* wanted = nullptr;
-
-  /// Whether element i may be left out.
-  [[nodiscard]] bool skips(std::size_t i) const { return wanted != nullptr && (*wanted)[i] == 0; }
 
   [[nodiscard]] const Value& result() const { return program.values[step.result]; }
   [[nodiscard]] const Value& value(std::size_t operand) const { return program.values[step.operands[operand]]; }

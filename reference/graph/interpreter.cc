@@ -251,7 +251,7 @@ class Interpreter {
     };
     for (std::size_t i = 0; i < count_; ++i) {
       sum.clear();
-      std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), add); }, what.taps);
+      what.for_each_term(i, add);
       T total = sum.total();
       if (c == nullptr) {
         total = sum.flush(alpha * total);
@@ -274,7 +274,7 @@ class Interpreter {
         const double element = x[static_cast<std::size_t>(at)];
         if (std::isnan(element) || (what.smallest ? element < best : element > best)) best = element;
       };
-      std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), take); }, what.taps);
+      what.for_each_term(i, take);
       y[i] = best;
     }
     return y;

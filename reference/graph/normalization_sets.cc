@@ -74,12 +74,8 @@ Spread spread_of(const Normalize& step, const StepView& view) {
   const auto length = static_cast<std::size_t>(step.length);
   const double unit = view.tier == Tier::exact ? 0 : std::ldexp(1, -view.bits());
   for (std::size_t first = 0; first < y.size(); first += length) {
-    bool is_wanted = false;
-    for (std::size_t i = first; i < first + length; ++i) is_wanted = is_wanted || !view.skips(i);
-    if (!is_wanted) continue;
     const auto moments = moments_of(step, view, first);
     for (std::size_t i = first; i < first + length; ++i) {
-      if (view.skips(i)) continue;
       if (!moments) {
         y.set(i, kOpen);
         continue;

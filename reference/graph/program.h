@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,6 +41,20 @@ struct Dequantize {
   DequantizeLinear node;
 };
 
+/// Calls f(element of the first factor, element of the second) for each term of output element i.
+template <typename F>
+void for_each_term(const Taps& taps, const std::optional<TapsPart>& part, std::int64_t i, F f) {
+  const auto over = [&](const auto& all) {
+    if (!part) return all.for_each(i, f);
+    const auto place = [](const std::vector<std::int32_t>& places, std::int64_t at) {
+      return places.empty() ? at : std::int64_t{places[static_cast<std::size_t>(at)]};
+    };
+    const std::int64_t whole = part->outputs.empty() ? i : part->outputs[static_cast<std::size_t>(i)];
+    all.for_each(whole, [&](std::int64_t a, std::int64_t b) { f(place(part->a, a), place(part->b, b)); });
+  };
+  std::visit(over, taps);
+}
+
 /// y[i] = (alpha * sum a[..] * b[..] + beta * c[c_index[i]]) / divisor[i]. Operands: a, [b], [c].
 /// Conv, ConvTranspose, Gemm, MatMul, AveragePool, ReduceSum, ReduceMean. Where y is of an integer type, the exact sum.
 struct WeightedSum {
@@ -53,7 +68,12 @@ struct WeightedSum {
   /// by its largest magnitude (4), or rounded to a type of so many bits of precision (2, 3). 0: neither.
   std::int64_t activation_block = 0;
   int activation_bits = 0;
+  std::optional<TapsPart> part{};  ///< nothing: values are whole
 
+  template <typename F>
+  void for_each_term(std::size_t i, F f) const {
+    graph::for_each_term(taps, part, static_cast<std::int64_t>(i), std::move(f));
+  }
   [[nodiscard]] bool permits_narrow_activations() const { return activation_block > 0 || activation_bits > 0; }
 };
 
@@ -61,6 +81,12 @@ struct WeightedSum {
 struct Extreme {
   Taps taps;
   bool smallest = false;
+  std::optional<TapsPart> part{};
+
+  template <typename F>
+  void for_each_term(std::size_t i, F f) const {
+    graph::for_each_term(taps, part, static_cast<std::int64_t>(i), std::move(f));
+  }
 };
 
 /// y[i] = element `index[i]` of operand `operand[i]`; operand -1 is the number 0. Transpose, Reshape, Concat, Slice,

@@ -136,7 +136,6 @@ Spread spread_of(const Quantize& step, const StepView& view) {
   std::vector<double> shifts;
   if (view.tier == Tier::fused_fixed_point) shifts = fixed_point_errors(step, view);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (view.skips(i)) continue;
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.y_scale[parameter];
     const Interval ends = x.ends(i, bits, kQuotientRoundings);
@@ -176,7 +175,6 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
   const std::optional<int> unit = finer(finer(x.unit, 0), finest_unit(node.x_zero_point));
   if (view.program.may_be_exact && unit) y.unit = *unit + *finest_unit(node.x_scale);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (view.skips(i)) continue;
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.x_scale[parameter];
     const double zero_point = node.x_zero_point[parameter];
@@ -216,7 +214,6 @@ Spread spread_of(const Requantize& step, const StepView& view) {
   Spread y(x.size());
   if (view.program.may_be_exact) y.unit = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (view.skips(i)) continue;
     const Requantization& parameters = step.parameters[step.parameters.size() == 1 ? 0 : i];
     const Interval whole = interval_of(parameters.y_range);
     if (x.at(i).is_open()) {

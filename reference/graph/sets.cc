@@ -103,8 +103,7 @@ struct ProgramEvaluation {
   std::vector<Spread> spreads{};
   std::size_t steps = 0;
 
-  void go_on(const Program& program, Tier tier, const std::map<ValueId, Spread>& answered,
-             const WantedElements& wanted = {}) {
+  void go_on(const Program& program, Tier tier, const std::map<ValueId, Spread>& answered) {
     for (std::size_t i = spreads.size(); i < program.values.size(); ++i) {
       const Value& value = program.values[i];
       spreads.push_back(value.stated.empty() ? Spread() : stated(program, value));
@@ -118,8 +117,7 @@ struct ProgramEvaluation {
         const auto found = moves ? answered.end() : answered.find(operand);
         operands.push_back(found == answered.end() ? &spreads[operand] : &found->second);
       }
-      const bool is_part = step.result < wanted.size() && !wanted[step.result].empty();
-      const StepView view{program, step, operands, tier, is_part ? &wanted[step.result] : nullptr};
+      const StepView view{program, step, operands, tier};
       spreads[step.result] = std::visit([&](const auto& what) { return spread_of(what, view); }, step.what);
     }
   }
@@ -136,7 +134,7 @@ std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& 
     answered.emplace(value, std::move(spread));
   }
   ProgramEvaluation evaluation;
-  evaluation.go_on(program, tier, answered, wanted_elements(program));
+  evaluation.go_on(program, tier, answered);
   std::vector<Bounds> result;
   result.reserve(program.values.size());
   for (std::size_t i = 0; i < program.values.size(); ++i) {

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "reference/graph/program.h"
@@ -77,6 +78,11 @@ using Answers = std::map<ValueId, std::vector<double>>;
 /// Returns the bounds of every value of the program, in their order. Values of a float type have real ends: an element
 /// is right where it lies between their roundings.
 [[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& given = {});
+
+/// Returns the program with no more than its outputs need; nothing where they leave out little. Values keep their
+/// numbers and outputs their shapes; a value of which a part is left is a list. Values of `given` are answered: what
+/// computes them is needed where they are moved to an output alone.
+[[nodiscard]] std::optional<Program> needed_part(const Program& program, const Answers& given);
 
 /// `value` rounded to nearest even in a float type; integers and `none` leave it as it is.
 [[nodiscard]] double rounded_to_type(ElementType type, double value);

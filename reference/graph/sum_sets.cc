@@ -9,22 +9,24 @@ namespace {
 // An operand by middle, radius and magnitude: a product of many terms needs fewer operations by these than by ends.
 struct OperandFactors {
   std::vector<double> middle;
-  std::vector<double> radius;  // empty: 0 everywhere
-  std::vector<double> magnitude;
-  bool is_open = false;
+  std::vector<double> radius;     // empty: 0 everywhere
+  std::vector<double> magnitude;  // empty: that of the middle
 
-  explicit OperandFactors(const Spread& spread) : middle(spread.size()), magnitude(spread.size()) {
+  explicit OperandFactors(const Spread& spread) : middle(spread.size()) {
+    if (!spread.magnitude.empty() || spread.lo != spread.hi) magnitude.resize(spread.size());
     for (std::size_t i = 0; i < spread.size(); ++i) {
-      magnitude[i] = spread.magnitude_at(i);
+      if (!magnitude.empty()) magnitude[i] = spread.magnitude_at(i);
       middle[i] = spread.lo[i];
       if (spread.lo[i] == spread.hi[i]) continue;
       if (radius.empty()) radius.resize(spread.size());
-      is_open = is_open || !std::isfinite(magnitude[i]);
       middle[i] = spread.lo[i] / 2 + spread.hi[i] / 2;
       radius[i] = above(std::max(spread.hi[i] - middle[i], middle[i] - spread.lo[i]));
     }
   }
   [[nodiscard]] double radius_of(std::size_t i) const { return radius.empty() ? 0 : radius[i]; }
+  [[nodiscard]] double magnitude_of(std::size_t i) const {
+    return magnitude.empty() ? std::fabs(middle[i]) : magnitude[i];
+  }
 };
 
 struct SumBall {
@@ -35,16 +37,15 @@ struct SumBall {
 };
 
 // The sum over the taps of one element; `b` is null where there is one factor only.
-template <typename Kind>
-SumBall sum_of(const Kind& taps, std::int64_t output, const OperandFactors& a, const OperandFactors* b) {
+SumBall sum_of(const WeightedSum& step, std::size_t output, const OperandFactors& a, const OperandFactors* b) {
   SumBall sum;
   const bool is_determined = a.radius.empty() && (b == nullptr || b->radius.empty());
-  taps.for_each(output, [&](std::int64_t at_a, std::int64_t at_b) {
+  step.for_each_term(output, [&](std::int64_t at_a, std::int64_t at_b) {
     const auto i = static_cast<std::size_t>(at_a);
     const auto j = static_cast<std::size_t>(at_b);
     const double factor = b == nullptr ? 1 : b->middle[j];
     sum.value += a.middle[i] * factor;
-    sum.magnitude += b == nullptr ? a.magnitude[i] : a.magnitude[i] * b->magnitude[j];
+    sum.magnitude += a.magnitude_of(i) * (b == nullptr ? 1 : b->magnitude_of(j));
     ++sum.terms;
     if (is_determined) return;
     const double factor_radius = b == nullptr ? 0 : b->radius_of(j);
@@ -103,15 +104,6 @@ std::optional<int> unit_of(const WeightedSum& step, const StepView& view) {
   return *unit + std::min(0, finest_unit(factors).value_or(0)) - divided;
 }
 
-template <typename Kind>
-std::vector<SumBall> sums_of(const Kind& taps, const StepView& view, const OperandFactors& a, const OperandFactors* b) {
-  std::vector<SumBall> sums(view.elements());
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (!view.skips(i)) sums[i] = sum_of(taps, static_cast<std::int64_t>(i), a, b);
-  }
-  return sums;
-}
-
 void finish(const WeightedSum& step, std::size_t i, const OperandFactors* c, SumBall& sum) {
   sum.value *= step.alpha;
   sum.magnitude *= std::fabs(step.alpha);
@@ -119,7 +111,7 @@ void finish(const WeightedSum& step, std::size_t i, const OperandFactors* c, Sum
   if (c != nullptr) {
     const auto at = static_cast<std::size_t>(step.c_index[i]);
     sum.value += step.beta * c->middle[at];
-    sum.magnitude += std::fabs(step.beta) * c->magnitude[at];
+    sum.magnitude += std::fabs(step.beta) * c->magnitude_of(at);
     sum.radius += std::fabs(step.beta) * c->radius_of(at);
   }
   if (!step.divisor.empty()) {
@@ -140,10 +132,12 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     const bool is_fused = view.tier >= Tier::fused_int8;
     c = is_fused ? OperandFactors(with_fused_bias(step, view)) : OperandFactors(*view.operands.back());
   }
-  std::vector<SumBall> sums =
-      std::visit([&](const auto& taps) { return sums_of(taps, view, a, b ? &*b : nullptr); }, step.taps);
+  std::vector<SumBall> sums(view.elements());
   std::int64_t most_terms = 1;
-  for (const SumBall& sum : sums) most_terms = std::max(most_terms, sum.terms);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = sum_of(step, i, a, b ? &*b : nullptr);
+    most_terms = std::max(most_terms, sums[i].terms);
+  }
 
   const Chain chain = chain_of(step, view, most_terms);
   const bool is_whole = is_integer(view.result().type);
@@ -164,7 +158,6 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
   const double m = static_cast<double>(most_terms) + (c ? 1 : 0) + (step.alpha != 1 ? 1 : 0) +
                    (step.beta != 1 ? 1 : 0) + (step.divisor.empty() ? 0 : 1);
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (view.skips(i)) continue;
     finish(step, i, c ? &*c : nullptr, sums[i]);
     const SumBall& sum = sums[i];
     if (!std::isfinite(sum.magnitude) || sum.magnitude >= overflow_of(view.result().type) || m >= unity) {
@@ -198,21 +191,17 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
 Spread spread_of(const Extreme& step, const StepView& view) {
   Spread y(view.elements());
   y.unit = view.operands[0]->unit;
-  const auto over = [&](const auto& taps) {
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      if (view.skips(i)) continue;
-      // The largest of no taps is minus infinity.
-      Interval found = step.smallest ? Interval{kInfinity, kInfinity} : Interval{-kInfinity, -kInfinity};
-      bool is_open = false;
-      taps.for_each(static_cast<std::int64_t>(i), [&](std::int64_t at, std::int64_t) {
-        const Interval x = view.ends(0, static_cast<std::size_t>(at));
-        is_open = is_open || x.is_open();
-        found = step.smallest ? smaller(found, x) : larger(found, x);
-      });
-      y.set(i, is_open ? kOpen : found);
-    }
-  };
-  std::visit(over, step.taps);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    // The largest of no taps is minus infinity.
+    Interval found = step.smallest ? Interval{kInfinity, kInfinity} : Interval{-kInfinity, -kInfinity};
+    bool is_open = false;
+    step.for_each_term(i, [&](std::int64_t at, std::int64_t) {
+      const Interval x = view.ends(0, static_cast<std::size_t>(at));
+      is_open = is_open || x.is_open();
+      found = step.smallest ? smaller(found, x) : larger(found, x);
+    });
+    y.set(i, is_open ? kOpen : found);
+  }
   return y;
 }
 
@@ -236,7 +225,6 @@ Spread spread_of(const Move& step, const StepView& view) {
   if (carries_chain && is_counted) y.counted = most;
   if (carries_chain && !is_counted && most > y.roundings()) y.count_roundings(most);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    if (view.skips(i)) continue;
     const std::int32_t from = step.operand.empty() ? 0 : step.operand[i];
     if (from < 0) continue;
     const Spread& x = *view.operands[static_cast<std::size_t>(from)];
@@ -331,7 +319,6 @@ Spread spread_of(const ArgMax& step, const StepView& view) {
   const auto length = static_cast<std::size_t>(step.length);
   const auto inner = static_cast<std::size_t>(step.inner);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    if (view.skips(i)) continue;
     const SoftmaxRow row{i / inner * length * inner + i % inner, inner};
     const auto best = [&](std::int64_t j) {
       const Interval x = view.ends(0, row.at(j));
@@ -384,7 +371,7 @@ std::vector<double> product_scales(const Program& program, const Step& step, std
       scales[i] = is_first || scale == scales[i] ? scale : 0;
       is_first = false;
     };
-    std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), take); }, sum->taps);
+    sum->for_each_term(i, take);
   }
   return scales;
 }
@@ -447,6 +434,7 @@ std::vector<double> fixed_point_errors(const Quantize& step, const StepView& vie
   std::vector<double> errors(view.elements(), -1);
   const Step* sum = sum_behind(view.program, view.step.operands[0]);
   if (sum == nullptr) return errors;
+  if (view.program.values[sum->result].shape != view.result().shape) return errors;  // parts of values
   const std::vector<double> scales = product_scales(view.program, *sum, errors.size());
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const double multiplier =

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -91,6 +92,13 @@ struct ListedTaps {
 
 using Taps = std::variant<ConvolutionTaps, TransposedTaps, MatrixTaps, WindowTaps, ListedTaps>;
 
+/// Which elements are there of values whose others nobody needs. Taps count the elements of whole values.
+struct TapsPart {
+  std::vector<std::int64_t> outputs;  ///< by element of the result: its number in the whole result; empty: itself
+  std::vector<std::int32_t> a;  ///< by element of the whole first factor: its place among those there; empty: itself
+  std::vector<std::int32_t> b;  ///< the same for the second factor
+};
+
 // The rest of this file defines for_each().
 
 namespace detail {
@@ -132,6 +140,19 @@ void taps_onto(const std::vector<SpatialAxis>& axes, const std::vector<std::int6
   }
 }
 
+/// Returns what `taps` calls its function with at the output position, which is the same for all channels. It stays
+/// until the next call in this thread.
+template <typename TapsAt>
+const std::vector<std::pair<std::int64_t, std::int64_t>>& window_of(TapsAt taps, const std::vector<SpatialAxis>& axes,
+                                                                    std::int64_t position) {
+  thread_local std::vector<std::int64_t> at;
+  thread_local std::vector<std::pair<std::int64_t, std::int64_t>> window;
+  digits_of(position, axes, at);
+  window.clear();
+  taps(at, [](std::int64_t input, std::int64_t tap) { window.emplace_back(input, tap); });
+  return window;
+}
+
 }  // namespace detail
 
 template <typename F>
@@ -143,12 +164,11 @@ void ConvolutionTaps::for_each(std::int64_t output, F&& f) const {
   const std::int64_t first = image * geometry.input_channels + channel / geometry.group_output_channels() * depth;
   const std::int64_t inputs = geometry.input_positions();
   const std::int64_t kernel = geometry.kernel_taps();
-  thread_local std::vector<std::int64_t> at;
-  detail::digits_of(output % positions, geometry.axes, at);
+  const auto& window =
+      detail::window_of([&](const auto& at, auto take) { detail::taps_inside(geometry.axes, at, take); }, geometry.axes,
+                        output % positions);
   for (std::int64_t c = 0; c < depth; ++c) {
-    detail::taps_inside(geometry.axes, at, [&](std::int64_t input, std::int64_t tap) {
-      f((first + c) * inputs + input, (channel * depth + c) * kernel + tap);
-    });
+    for (const auto& [input, tap] : window) f((first + c) * inputs + input, (channel * depth + c) * kernel + tap);
   }
 }
 
@@ -162,12 +182,12 @@ void TransposedTaps::for_each(std::int64_t output, F&& f) const {
   const std::int64_t group = channel / width;
   const std::int64_t inputs = geometry.input_positions();
   const std::int64_t kernel = geometry.kernel_taps();
-  thread_local std::vector<std::int64_t> at;
-  detail::digits_of(output % positions, geometry.axes, at);
+  const auto& window = detail::window_of([&](const auto& at, auto take) { detail::taps_onto(geometry.axes, at, take); },
+                                         geometry.axes, output % positions);
   for (std::int64_t c = group * depth; c < (group + 1) * depth; ++c) {
-    detail::taps_onto(geometry.axes, at, [&](std::int64_t input, std::int64_t tap) {
+    for (const auto& [input, tap] : window) {
       f((image * geometry.input_channels + c) * inputs + input, (c * width + channel % width) * kernel + tap);
-    });
+    }
   }
 }
 

@@ -89,7 +89,7 @@ class StepEvaluation {
         is_known = is_known && left && right;
         if (is_known) sum += *left * *right;
       };
-      std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), take); }, what.taps);
+      what.for_each_term(i, take);
       if (!is_known) continue;
       sum = sum * Ball(what.alpha);
       if (!what.c_index.empty()) {
@@ -110,7 +110,7 @@ class StepEvaluation {
         if (!is_known) return;
         y_[i] = !y_[i] ? *next : what.smallest ? min(*y_[i], *next) : max(*y_[i], *next);
       };
-      std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), take); }, what.taps);
+      what.for_each_term(i, take);
       if (!is_known) y_[i].reset();
     }
   }
@@ -313,7 +313,7 @@ Ball magnitude_of(const WeightedSum& sum, const std::vector<const Balls*>& opera
     const Ball left = (*operands[0])[static_cast<std::size_t>(a)].value();
     magnitude += abs(sum.has_factor ? left * (*operands[1])[static_cast<std::size_t>(b)].value() : left);
   };
-  std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), take); }, sum.taps);
+  sum.for_each_term(i, take);
   magnitude = magnitude * abs(Ball(sum.alpha));
   if (!sum.c_index.empty()) {
     magnitude += abs(Ball(sum.beta) * (*operands.back())[static_cast<std::size_t>(sum.c_index[i])].value());

@@ -208,7 +208,7 @@ class Detector {
                 node.x_zero_point[*parameter] != node.x_zero_point[*first];
     };
     // The last element: windows at the begin may lie in the padding.
-    std::visit([&](const auto& taps) { taps.for_each(elements(step) - 1, note); }, sum.taps);
+    sum.for_each_term(static_cast<std::size_t>(elements(step) - 1), note);
     if (differs) add(CornerCase::weight_axis, step);
   }
 

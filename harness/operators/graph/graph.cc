@@ -187,14 +187,21 @@ namespace graph = reference::graph;
 // Holds a lowered graph and computes its sets, once for all of its outputs.
 class Evaluated {
  public:
-  Evaluated(std::shared_ptr<const GraphProgram> lowered, QuantizationsStated quantizations, graph::Answers given = {})
+  Evaluated(std::shared_ptr<const GraphProgram> lowered, QuantizationsStated quantizations, graph::Answers given)
       : lowered_(std::move(lowered)), quantizations_(quantizations), given_(std::move(given)) {}
 
   [[nodiscard]] const GraphProgram& lowered() const { return *lowered_; }
   [[nodiscard]] const graph::Answers& given_answers() const { return given_; }
   /// Returns this graph with the answers of a backend, by which others are judged.
   [[nodiscard]] std::shared_ptr<const Evaluated> given(graph::Answers answers) const {
-    return std::make_shared<const Evaluated>(lowered_, quantizations_, std::move(answers));
+    const bool is_alike = std::equal(given_.begin(), given_.end(), answers.begin(), answers.end(),
+                                     [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (!is_alike) return std::make_shared<const Evaluated>(lowered_, quantizations_, std::move(answers));
+    (void)needed();
+    auto other = std::make_shared<Evaluated>(*this);
+    other->given_ = std::move(answers);
+    other->bounds_ = {};
+    return other;
   }
   [[nodiscard]] CornerCaseCounts corner_cases() const { return graph_corner_cases(*lowered_, quantizations_); }
   // Whether some sum is of a type that may be accumulated in float32.
@@ -220,12 +227,23 @@ class Evaluated {
   [[nodiscard]] const graph::Bounds& bounds_of_value(graph::ValueId value, reference::Tier tier) const {
     if (tier == reference::Tier::stated_accuracy && !states_accuracy()) tier = reference::Tier::any_association;
     auto& all = bounds_[static_cast<std::size_t>(tier)];
-    if (all.empty()) all = graph::bounds_of(lowered_->program, tier, given_);
+    if (all.empty()) all = graph::bounds_of(needed(), tier, given_);
     return all[value];
   }
 
  private:
+  // Returns what the outputs need of the program.
+  [[nodiscard]] const graph::Program& needed() const {
+    if (needed_ == nullptr) {
+      auto part = graph::needed_part(lowered_->program, given_);
+      needed_ = part ? std::make_shared<const graph::Program>(std::move(*part))
+                     : std::shared_ptr<const graph::Program>(lowered_, &lowered_->program);
+    }
+    return *needed_;
+  }
+
   std::shared_ptr<const GraphProgram> lowered_;
+  mutable std::shared_ptr<const graph::Program> needed_;
   QuantizationsStated quantizations_;
   graph::Answers given_;
   mutable std::array<std::vector<graph::Bounds>, std::size(reference::kAllTiers)> bounds_;
@@ -307,6 +325,10 @@ class LoweredOutput : public Lowered {
 
  protected:
   [[nodiscard]] const Evaluated& graph() const { return *graph_; }
+  /// Returns this graph by the answers. What has been computed by the same ones stays.
+  [[nodiscard]] std::shared_ptr<const Evaluated> given_to(graph::Answers answers) const {
+    return answers == graph_->given_answers() ? graph_ : graph_->given(std::move(answers));
+  }
 
  private:
   [[nodiscard]] const graph::Program& program() const { return graph_->lowered().program; }
@@ -363,7 +385,7 @@ std::int64_t LoweredOutput::work() const {
     // Windows in the middle have the most terms.
     std::int64_t terms = 0;
     const auto count = [&](std::int64_t, std::int64_t) { ++terms; };
-    std::visit([&](const auto& taps) { taps.for_each(elements / 2, count); }, sum->taps);
+    sum->for_each_term(static_cast<std::size_t>(elements / 2), count);
     total += saturating_product(elements, terms);
   }
   return total;
@@ -449,19 +471,19 @@ class LoweredGraph final : public LoweredOutput {
     }
     for (auto& [value, numbers] : own_parameters(lowered(), answers, scales)) parameters[value] = numbers;
     if (parameters.empty()) return nullptr;
-    auto best = std::make_unique<LoweredGraph>(graph().given(parameters));
+    auto best = std::make_unique<LoweredGraph>(given_to(parameters));
     std::size_t least = best->wrong_elements(answers);
     int tries = kMostTries;
     for (const DynamicScale& scale : scales) {
       for (std::size_t i = 1; i < scale.pairs.size() && least != 0 && tries > 0; ++i, --tries) {
         graph::Answers other = parameters;
         scale.give(i, other);
-        auto candidate = std::make_unique<LoweredGraph>(graph().given(other));
+        auto candidate = std::make_unique<LoweredGraph>(given_to(std::move(other)));
         const std::size_t wrong = candidate->wrong_elements(answers);
         if (wrong >= least) continue;
         least = wrong;
         best = std::move(candidate);
-        parameters = std::move(other);
+        parameters = best->graph().given_answers();
       }
     }
     return best;

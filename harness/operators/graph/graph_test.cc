@@ -1,4 +1,5 @@
 #include "harness/operators/graph/graph.h"
+#include "harness/operators/graph/dynamic_scales.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -183,6 +184,53 @@ TEST(RandomGraphs, AreInContractAndMostlyDetermined) {
   EXPECT_GE(exact_graphs, kGraphs / 3);
   EXPECT_GE(tight * 100, elements * 95) << tight << " of " << elements;
   EXPECT_GT(most_nodes, 15U);
+}
+
+// The program with a few elements of each output in the place of the output.
+reference::graph::Program with_samples(reference::graph::Program program, Rng& rng) {
+  using namespace reference::graph;
+  for (ValueId& output : program.outputs) {
+    const auto elements = elements_of(program.values[output].shape);
+    Move sample;
+    for (int i = 0; i < 3 && elements > 0; ++i) sample.index.push_back(rng.between(0, elements - 1));
+    const auto taken = static_cast<std::int64_t>(sample.index.size());
+    program.values.push_back({program.values[output].type, {taken}, {}});
+    program.steps.push_back({std::move(sample), {output}, program.values.size() - 1, 0});
+    output = program.values.size() - 1;
+  }
+  return program;
+}
+
+TEST(RandomGraphs, HaveTheSameSetsInTheirNeededPart) {
+  namespace graph = reference::graph;
+  constexpr std::uint64_t kGraphs = 400;
+  int parts = 0;
+  for (std::uint64_t i = 0; i < kGraphs; ++i) {
+    Rng rng(5, i);
+    const Case test_case = graph_case(3, i);
+    const Classification classification = classify(test_case);
+    const graph::Program whole = with_samples(graph_program_of(*classification.lowered)->program, rng);
+    graph::Answers given;
+    for (const DynamicScale& scale : dynamic_scales(whole)) scale.give(0, given);
+    const auto part = graph::needed_part(whole, given);
+    if (!part) continue;
+    ++parts;
+    for (const reference::Tier tier : graph::kGraphTiers) {
+      const auto wide = graph::bounds_of(whole, tier, given);
+      const auto narrow = graph::bounds_of(*part, tier, given);
+      for (const graph::ValueId output : whole.outputs) {
+        ASSERT_EQ(narrow[output].size(), wide[output].size());
+        for (std::size_t k = 0; k < wide[output].size(); ++k) {
+          // What is left may have a coarser unit, and fewer terms at most: then it proves more.
+          ASSERT_TRUE(wide[output].is_open(k) || wide[output].at(k).contains(narrow[output].at(k)))
+              << "graph " << i << ", tier " << static_cast<int>(tier) << ", element " << k;
+          const bool is_same = narrow[output].lo[k] == wide[output].lo[k] && narrow[output].hi[k] == wide[output].hi[k];
+          ASSERT_TRUE(is_same || tier != reference::Tier::exact) << "graph " << i << ", element " << k;
+        }
+      }
+    }
+  }
+  EXPECT_GT(parts, 100);
 }
 
 TEST(RandomGraphs, DependOnSeedAndIndexAlone) {

@@ -55,7 +55,7 @@ Accumulated accumulated(const IntegerSum& from, std::size_t element) {
     result.total += (from.x_data[static_cast<std::size_t>(a)] - from.x.node.x_zero_point[0]) *
                     (from.w_data[static_cast<std::size_t>(b)] - from.w.node.x_zero_point[parameter]);
   };
-  std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(element), add); }, from.sum.taps);
+  from.sum.for_each_term(element, add);
   return result;
 }
 
@@ -285,7 +285,7 @@ void for_each_term(const IntegerSum& from, std::size_t element, Term term) {
          to_float(from.w_data[static_cast<std::size_t>(b)] - from.w.node.x_zero_point[parameter]) *
              to_float(from.w.node.x_scale[parameter]));
   };
-  std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(element), visit); }, from.sum.taps);
+  from.sum.for_each_term(element, visit);
 }
 
 GraphChange start_with_bias(const GraphStep& step) {
