@@ -325,9 +325,15 @@ class LoweredOutput : public Lowered {
 
  protected:
   [[nodiscard]] const Evaluated& graph() const { return *graph_; }
-  /// Returns this graph by the answers. What has been computed by the same ones stays.
+  /// Returns this graph by the answers. What has been computed by the same ones stays: one answer is judged repeatedly.
   [[nodiscard]] std::shared_ptr<const Evaluated> given_to(graph::Answers answers) const {
-    return answers == graph_->given_answers() ? graph_ : graph_->given(std::move(answers));
+    if (answers == graph_->given_answers()) return graph_;
+    for (const auto& known : known_) {
+      if (answers == known->given_answers()) return known;
+    }
+    constexpr std::size_t kKept = 4;
+    if (known_.size() == kKept) known_.pop_front();
+    return known_.emplace_back(graph_->given(std::move(answers)));
   }
 
  private:
@@ -372,6 +378,7 @@ class LoweredOutput : public Lowered {
   }
   std::shared_ptr<const Evaluated> graph_;
   std::size_t number_;
+  mutable std::deque<std::shared_ptr<const Evaluated>> known_;
 };
 
 // Products of all sums, and elements of the other steps.
