@@ -406,6 +406,7 @@ class Judging {
             .news =
                 [this](std::size_t backend, const Case& test_case, const Verdict& verdict) {
                   first_failures_.judged(backend, backends_[backend]->info(), test_case, verdict);
+                  if (options_.failed) options_.failed(test_case, verdict);
                 },
             .explains_last = true,
             .drops_hanging_backends = true,

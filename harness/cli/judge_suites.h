@@ -38,6 +38,8 @@ struct SuitesOptions {
   bool shrink = true;
   /// Opens what is judged in the place of `backends`; empty where these are.
   std::function<std::vector<std::unique_ptr<Backend>>()> open_backends = {};
+  /// Gets each failure that no waiver covers, as soon as it is judged; may be empty.
+  std::function<void(const Case&, const Verdict&)> failed = {};
 };
 
 /// open_suite(), with a line on stderr while a model is read and run.

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "harness/backends/library.h"
@@ -15,11 +14,10 @@
 #include "harness/base/text.h"
 #include "harness/cli/command.h"
 #include "harness/cli/judge_suites.h"
-#include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
+#include "harness/engine/model_run.h"
 #include "harness/suites/model_sample.h"
 #include "harness/suites/onnx_model.h"
-#include "reports/render/terminal.h"
 
 namespace qconform::cli {
 namespace {
@@ -70,91 +68,6 @@ class RecordedRun final : public Backend {
   const ModelFacts& facts_;
   BackendInfo info_;
 };
-
-enum class LayerState : std::uint8_t { right, fed_wrong, wrong, wrong_behind, not_judged };
-
-// One character of the line that shows all layers.
-char sign_of(LayerState state) {
-  switch (state) {
-    case LayerState::right: return '.';
-    case LayerState::fed_wrong: return ',';
-    case LayerState::wrong: return 'W';
-    case LayerState::wrong_behind: return 'w';
-    case LayerState::not_judged: break;
-  }
-  return '?';
-}
-
-struct JudgedLayer {
-  const ModelLayer* layer;
-  const CaseResult* result;
-  LayerState state = LayerState::not_judged;
-
-  [[nodiscard]] const CaseResult::OfBackend& answer() const { return result->backends.front(); }
-  [[nodiscard]] bool is_wrong() const { return state == LayerState::wrong || state == LayerState::wrong_behind; }
-};
-
-// The layers in the model's order. A layer is fed wrong values where one of those before it is wrong.
-std::vector<JudgedLayer> judged_layers(const ModelFacts& facts, const Report& report) {
-  std::vector<JudgedLayer> layers;
-  const auto* rows = report.results ? &report.results->rows : nullptr;
-  if (rows == nullptr) return layers;
-  std::map<std::string_view, const CaseResult*> by_id;
-  for (const CaseResult& row : *rows) by_id.emplace(row.id, &row);
-  std::set<std::size_t> wrong;
-  for (const ModelLayer& layer : facts.layers) {
-    const auto found = by_id.find(layer.id);
-    if (found == by_id.end() || found->second->backends.empty()) continue;
-    layers.push_back({&layer, found->second});
-    if (is_failure(layers.back().answer().verdict)) wrong.insert(layer.number);
-  }
-  std::stable_sort(layers.begin(), layers.end(),
-                   [](const auto& a, const auto& b) { return a.layer->position < b.layer->position; });
-  for (JudgedLayer& one : layers) {
-    const VerdictKind verdict = one.answer().verdict;
-    const bool is_behind = std::any_of(one.layer->behind.begin(), one.layer->behind.end(),
-                                       [&](std::size_t number) { return wrong.contains(number); });
-    if (is_failure(verdict)) {
-      one.state = is_behind ? LayerState::wrong_behind : LayerState::wrong;
-    } else if (verdict == VerdictKind::pass || verdict == VerdictKind::vacuous) {
-      one.state = is_behind ? LayerState::fed_wrong : LayerState::right;
-    }
-  }
-  return layers;
-}
-
-void print_line(const std::vector<JudgedLayer>& layers) {
-  constexpr std::size_t kWidth = 100;
-  std::string line;
-  for (const JudgedLayer& one : layers) line += sign_of(one.state);
-  say("\nlayers in their order: . right, W wrong itself, w wrong behind a wrong one, `,` right but fed wrong values, ? "
-      "not "
-      "judged\n");
-  for (std::size_t at = 0; at < line.size(); at += kWidth) say("  {:>5}  {}\n", at + 1, line.substr(at, kWidth));
-}
-
-void print_wrong_layers(const std::vector<JudgedLayer>& layers) {
-  constexpr std::size_t kShown = 20;
-  std::size_t shown_layers = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const JudgedLayer& one = layers[i];
-    if (!one.is_wrong()) continue;
-    if (++shown_layers > kShown) continue;
-    const bool is_own = one.state == LayerState::wrong;
-    say("  {:>5}  {}  {:.3g} % of {} elements wrong, {}  {}\n", i + 1, is_own ? "wrong itself" : "wrong behind",
-        100.0 * static_cast<double>(one.answer().wrong_elements) /
-            static_cast<double>(std::max<std::int64_t>(1, one.layer->elements)),
-        report::with_thousands(static_cast<std::uint64_t>(one.layer->elements)), one.answer().finding,
-        shown(one.layer->id));
-  }
-  if (shown_layers > kShown) say("         and {} more\n", shown_layers - kShown);
-  const auto first = std::find_if(layers.begin(), layers.end(), [](const auto& one) { return one.is_wrong(); });
-  if (first == layers.end()) {
-    say("no layer is wrong\n");
-    return;
-  }
-  say("the first wrong layer: {} of {}, {}\n", first - layers.begin() + 1, layers.size(), shown(first->layer->id));
-}
 
 Result<std::map<std::string, std::int64_t>> dimensions_of(const std::vector<std::string>& texts) {
   std::map<std::string, std::int64_t> sizes;
@@ -224,16 +137,12 @@ Result<int> judge_with(const ModelCommand& command, const std::string& setting, 
     backends.push_back(std::make_unique<RecordedRun>(setting, facts));
     return backends;
   };
+  std::map<std::string, ElementReport> worst;
+  options.failed = [&](const Case& test_case, const Verdict& verdict) {
+    if (verdict.worst) worst.emplace(test_case.id, *verdict.worst);
+  };
   QCONFORM_ASSIGN(auto report, judge_suites(options, policy, command.forms.json));
-  if (!command.forms.json) {
-    const auto layers = judged_layers(facts, report);
-    print_line(layers);
-    print_wrong_layers(layers);
-    if (!facts.disturbed.empty()) {
-      say("taking the values out changes what is fused: {}; what these compute together is judged in parts\n",
-          shown(facts.disturbed));
-    }
-  }
+  report.model = model_run(facts, worst, report);
   return deliver(options.out, policy, command.forms, report);
 }
 

@@ -17,6 +17,7 @@
 #include "harness/core/verdict.h"
 #include "harness/report/campaign_result.h"
 #include "harness/report/corner_case_coverage.h"
+#include "harness/report/model_run.h"
 
 namespace qconform {
 
@@ -611,6 +612,7 @@ struct Report {
            .presence = Presence::omitted);
   QC_FIELD(StageTimes, times, {}, "seconds");
   QC_FIELD(std::optional<CampaignResult>, campaign, {}, "campaign");  ///< set by `qconform fuzz`
+  QC_FIELD(std::optional<ModelRun>, model, {}, "model");              ///< set by `qconform model`
   std::optional<CaseResults> results{};                               ///< single cases, where they were asked for
   QC_LINE(describe_results(archive, self));
 

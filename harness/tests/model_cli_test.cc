@@ -1,8 +1,10 @@
 // `qconform model`: a network of many layers, and the one that is wrong in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "harness/base/file.h"
@@ -52,6 +54,15 @@ Network deep_network(int changed) {
   return net;
 }
 
+// Returns the layers of a report in the signs of the terminal's line.
+std::string line_of(const nlohmann::json& model) {
+  const std::map<std::string, char> signs{
+      {"right", '.'}, {"wrong", 'W'}, {"wrong-behind", 'w'}, {"fed-wrong", ','}, {"not-judged", '?'}};
+  std::string line;
+  for (const auto& layer : model.at("layers")) line += signs.at(layer.at("state"));
+  return line;
+}
+
 class ModelCommand : public WithModelRuntime {
  protected:
   std::string written(const std::string& name, int changed) {
@@ -83,6 +94,16 @@ TEST_F(ModelCommand, NamesTheLayerThatIsWrongAndNoOther) {
     EXPECT_THAT(ran.output, AllOf(HasSubstr("the first wrong layer: " + std::to_string(layer) + " of 50, "),
                                   Not(HasSubstr(" wrong behind  "))))
         << layer;
+    const auto report = nlohmann::json::parse(read_file(out() + "/report.json", 1 << 24).value_or("{}"));
+    const auto& model = report.at("model");
+    EXPECT_EQ(line_of(model), line);
+    EXPECT_EQ(model.at("first_wrong"), layer - 1);
+    const auto& wrong = model.at("layers").at(static_cast<std::size_t>(layer - 1));
+    EXPECT_EQ(wrong.at("wrong_elements"), report.at("findings").at(0).at("wrong_elements"));
+    EXPECT_EQ(wrong.at("worst"), report.at("findings").at(0).at("worst"));
+    EXPECT_THAT(ran.output, HasSubstr(" of " + wrong.at("elements").dump() + " elements wrong, F1  " +
+                                      wrong.at("id").get<std::string>() + "\n"));
+    EXPECT_THAT(qconform("report summary " + out() + "/report.json").output, HasSubstr("  " + line + "\n"));
   }
 }
 

@@ -9,6 +9,56 @@
 namespace qconform::report {
 namespace {
 
+// The line that shows all layers has this character for one.
+char sign_of(LayerState state) {
+  constexpr std::string_view kSigns = ".,Ww?";
+  static_assert(kSigns.size() == kLayerStates.size());
+  return kSigns[static_cast<std::size_t>(state)];
+}
+
+std::string wrong_layer_row(const ModelLayerResult& layer, std::size_t position) {
+  const double share =
+      static_cast<double>(layer.wrong_elements) / static_cast<double>(std::max<std::uint64_t>(1, layer.elements));
+  return fmt::format("  {:>5}  {}  {:.3g} % of {} elements wrong, {}  {}\n", position + 1,
+                     layer.state == LayerState::wrong ? "wrong itself" : "wrong behind", 100.0 * share,
+                     with_thousands(layer.elements), shown(layer.finding), shown(layer.id));
+}
+
+}  // namespace
+
+std::string layer_lines(const ModelRun& run) {
+  constexpr std::size_t kWidth = 100;
+  constexpr std::size_t kShown = 20;
+  std::string text =
+      "\nlayers in their order: . right, W wrong itself, w wrong behind a wrong one, `,` right but fed wrong values, ? "
+      "not "
+      "judged\n";
+  std::string line;
+  std::string rows;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    line += sign_of(run.layers[i].state);
+    if (run.layers[i].is_wrong() && ++wrong <= kShown) rows += wrong_layer_row(run.layers[i], i);
+  }
+  for (std::size_t at = 0; at < line.size(); at += kWidth)
+    text += fmt::format("  {:>5}  {}\n", at + 1, line.substr(at, kWidth));
+  text += rows;
+  if (wrong > kShown) text += fmt::format("         and {} more\n", wrong - kShown);
+  if (const auto first = run.first_wrong()) {
+    text += fmt::format("the first wrong layer: {} of {}, {}\n", *first + 1, run.layers.size(),
+                        shown(run.layers[static_cast<std::size_t>(*first)].id));
+  } else {
+    text += "no layer is wrong\n";
+  }
+  if (run.disturbed.empty()) return text;
+  return text + fmt::format(
+                    "taking the values out changes what is fused: {}; what these compute together is judged in "
+                    "parts\n",
+                    shown(run.disturbed));
+}
+
+namespace {
+
 const NodeCoverage* judged_of(const BackendResult& backend, const std::string& suite) {
   const auto found = std::find_if(backend.nodes.begin(), backend.nodes.end(),
                                   [&](const NodeCoverage& model) { return model.suite == suite; });

@@ -33,6 +33,18 @@ RC_GTEST_PROP(ReadReport, GivesTheSameReportAgain, ()) {
   RC_ASSERT(*read == report);
 }
 
+TEST(ReadReport, RefusesAFirstWrongLayerThatIsNot) {
+  Report report;
+  report.model.emplace().layers = {{.id = "a", .state = LayerState::right}, {.id = "b", .state = LayerState::wrong}};
+  Json json = Json::parse(to_json(report));
+  json["model"]["first_wrong"] = 0;
+  const auto refused = read_report(json.dump());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text(), HasSubstr("model.first_wrong: is not the first wrong layer"));
+  json.erase("model");
+  EXPECT_EQ(read_report(json.dump())->model, std::nullopt);
+}
+
 // A graph is made of the case where the report is written; what was read keeps it.
 TEST(ReadReport, KeepsTheGraphOfACaseOfSeveralNodes) {
   GraphBuilder graph(13);

@@ -436,6 +436,7 @@ std::string summary(const Report& report, const SummaryStyle& style) {
   const Painter paint(style.colour);
   std::string text;
   if (!report.stopped.empty()) text += paint.bad("stopped") + ": " + shown(report.stopped) + "\n";
+  if (report.model) text += layer_lines(*report.model);
   text += node_lines(report, paint);
   if (style.brief) {
     for (const SuiteResult& suite : report.suites) text += skipped_lines(suite, false);

@@ -114,6 +114,9 @@ struct Fact {
 /// each backend was not judged on. Empty without models.
 [[nodiscard]] std::string node_lines(const Report& report, const Painter& paint);
 
+/// Shows each layer of a whole model as a character, lists the wrong ones with their shares, and names the first.
+[[nodiscard]] std::string layer_lines(const ModelRun& run);
+
 /// "     89  MatMulInteger: operator: ..."
 [[nodiscard]] std::string uncovered_line(const UncoveredNodes& part);
 

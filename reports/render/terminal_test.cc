@@ -115,6 +115,31 @@ Report report_with(std::size_t operators) {
   return report;
 }
 
+TEST(Terminal, ShowsTheLayersThatTheJsonHas) {
+  Report report;
+  ModelRun& run = report.model.emplace();
+  const std::string signs = ".,?Ww";
+  const LayerState states[] = {LayerState::right, LayerState::fed_wrong, LayerState::not_judged, LayerState::wrong,
+                               LayerState::wrong_behind};
+  std::string line;
+  for (std::size_t i = 0; i < 130; ++i) {
+    run.layers.push_back({.id = "layer" + std::to_string(i), .state = states[i % 5]});
+    line += signs[i % 5];
+  }
+  const std::string text = summary(report, {});
+  EXPECT_THAT(text, HasSubstr("      1  " + line.substr(0, 100) + "\n    101  " + line.substr(100) + "\n"));
+  EXPECT_THAT(text, HasSubstr("the first wrong layer: 4 of 130, layer3\n"));
+  EXPECT_THAT(text, HasSubstr("and 32 more\n"));
+  const auto json = nlohmann::json::parse(to_json(report)).at("model");
+  const std::map<std::string, char> sign{
+      {"right", '.'}, {"fed-wrong", ','}, {"not-judged", '?'}, {"wrong", 'W'}, {"wrong-behind", 'w'}};
+  std::string stated;
+  for (const auto& layer : json.at("layers")) stated += sign.at(layer.at("state"));
+  EXPECT_EQ(stated, line);
+  EXPECT_EQ(json.at("first_wrong"), 3);
+  EXPECT_THAT(summary(Report{}, {}), Not(HasSubstr("layer")));
+}
+
 std::size_t widest(const std::string& text) {
   std::size_t columns = 0;
   for (const std::string_view line : split(text, "\n")) columns = std::max(columns, columns_of(line));

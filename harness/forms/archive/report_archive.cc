@@ -79,6 +79,10 @@ void describe(Archive& archive, reference::Tier& tier, const FieldRule& /*rule*/
   describe_name(archive, tier, {.names = tier_names()}, "tier");
 }
 
+void describe(Archive& archive, LayerState& state, const FieldRule& rule) {
+  describe_name(archive, state, {.doc = rule.doc, .names = kLayerStates}, "state of a layer");
+}
+
 void describe(Archive& archive, TierCounts& tiers, const FieldRule& /*rule*/) {
   const FieldRule rule{.def = "tiers",
                        .def_doc = "Of the elements of QLinearConv and of graphs; null where there are none."};
@@ -486,6 +490,14 @@ void describe_related(Archive& archive, Finding& finding) {
   if (!archive.fills()) return;
   finding.related.assign(ids.size(), {});
   for (std::size_t i = 0; i < ids.size(); ++i) finding.related[i].id = ids[i];
+}
+
+void describe_first_wrong(Archive& archive, const ModelRun& run) {
+  std::optional<std::uint64_t> first = run.first_wrong();
+  describe_field(archive, "first_wrong", first,
+                 {.doc = "Position of the first wrong layer, from 0 on; absent where none is wrong."});
+  if (archive.fills() && first != run.first_wrong())
+    archive.refuse_member("first_wrong", "is not the first wrong layer");
 }
 
 void describe_elements(Archive& archive, ElementMap& map) {

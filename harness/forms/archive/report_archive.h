@@ -15,6 +15,7 @@ void describe(Archive& archive, TierCounts& tiers, const FieldRule& rule);
 void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& rule);
 /// Every corner case of the operators that were run, reached or not.
 void describe(Archive& archive, CornerCaseCoverage& coverage, const FieldRule& rule);
+void describe(Archive& archive, LayerState& state, const FieldRule& rule);
 /// [first, end)
 void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& rule);
 
@@ -41,6 +42,8 @@ void describe_example(Archive& archive, Finding& finding);
 void describe_related(Archive& archive, Finding& finding);
 /// Right values as null where the expected value alone is right; wrong elements by their positions.
 void describe_elements(Archive& archive, ElementMap& map);
+/// The first wrong layer follows from the states of the layers; what is read must agree with them.
+void describe_first_wrong(Archive& archive, const ModelRun& run);
 /// Single cases as columns, which take a tenth of the room. Describes the report's backends by their position.
 void describe_results(Archive& archive, Report& report);
 
