@@ -8,6 +8,7 @@ import { coverage } from "./coverage";
 import { h, section } from "./dom";
 import { findings, openFinding } from "./findings";
 import { keysButton, listenToKeys } from "./keys";
+import { layers } from "./layers";
 import { matrix } from "./matrix";
 import type { Bench, Gate, Matrix, Report } from "./model";
 import { head, verdicts } from "./overview";
@@ -49,7 +50,7 @@ function start(): void {
   const gate = embedded<Gate>("comparison");
   const changes = changesOf(gate);
   document.title = `qconform: ${headline(report).slice(2)}, ${report.environment.started.slice(0, 10)}`;
-  const parts = [summary(report, gate, changes), comparison(gate), verdicts(report), matrix(embedded<Matrix>("matrix")), findings(report, changes), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
+  const parts = [summary(report, gate, changes), comparison(gate), layers(report), verdicts(report), matrix(embedded<Matrix>("matrix")), findings(report, changes), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
   const sections = parts.filter((part): part is HTMLElement => part !== null);
   document.body.replaceChildren(head(report), links(sections), h("main", {}, sections));
   follow((target) => {

@@ -656,6 +656,62 @@ test("a merged campaign, and one without blocks, have a page", async () => {
   }
 });
 
+/** The report with a whole model of so many layers: the 17th, or the last, is wrong, and some behind it. */
+function withModel(layers) {
+  const first = Math.min(16, layers - 1);
+  const [finding] = report.findings;
+  const layer = (_, position) => {
+    const id = report.results.id[position] ?? `layer${position}`;
+    if (position < first) return { id, state: position % 11 === 10 ? "not-judged" : "right", elements: 64 };
+    if (position > first && position % 7 !== 0) return { id, state: "fed-wrong", elements: 64 };
+    return { id, state: position === first ? "wrong" : "wrong-behind", elements: 144, wrong_elements: 8, worst: { index: [0], got: "3", admissible: "{5}", distance: 2 }, finding: finding.id };
+  };
+  return { ...structuredClone(report), model: { backend: "mine", origin: "activations of a run", disturbed: "1 Gemm instead of 2", layers: Array.from({ length: layers }, layer), first_wrong: first } };
+}
+
+test("shows the layers of a whole model, and leads to the wrong ones", async () => {
+  for (const [layers, width, colorScheme] of [[1, 420, "light"], [60, 1400, "light"], [1000, 420, "dark"]]) {
+    const model = withModel(layers);
+    const source = join(folder, `model-${layers}.json`);
+    writeFileSync(source, JSON.stringify(model));
+    const [finding] = model.findings;
+    const first = model.model.first_wrong;
+    await onPage(
+      async (page) => {
+        const part = page.locator("#layers");
+        assert.equal(await part.locator(".layers a").count(), layers);
+        for (const { state } of model.model.layers) assert.ok((await part.locator(`.layers a.layer-${state}`).count()) > 0, state);
+        assert.ok((await part.innerText()).includes(`The first wrong layer: ${first + 1} of ${layers.toLocaleString("en-US")}, ${model.model.layers[first].id}`));
+        assert.equal(await part.locator(".layers a.first").getAttribute("data-position"), String(first));
+        assert.equal(await part.locator(".layers a[tabindex='0']").count(), 1, "one stop for the Tab key");
+        const detail = part.locator(".layer-detail");
+        const says = `${model.model.layers[first].id}: wrong itself; 5.6 % of 144 elements wrong, greatest distance 2; ${finding.id}: ${finding.verdict}, ${finding.signature}`;
+        assert.ok((await detail.innerText()).includes(says), await detail.innerText());
+        if (layers > 1) {
+          await part.locator(".layers a").nth(3).hover();
+          assert.ok((await detail.innerText()).includes(`${model.model.layers[3].id}: right; 64 elements judged`));
+          await part.locator(".layers a").first().focus();
+          await page.keyboard.press("n");
+          assert.ok((await page.evaluate(() => document.activeElement.getAttribute("aria-label"))).includes(says));
+        }
+        await part.getByText("Wrong layers as a table").click();
+        const wrong = model.model.layers.filter(({ state }) => state.startsWith("wrong")).length;
+        assert.equal(await part.getByRole("region", { name: "Wrong layers" }).locator("tbody tr").count(), wrong);
+        await assertAccessible(page, { within: "#layers", rules: colorScheme === "dark" ? contrast : undefined });
+        const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+        assert.ok(content <= screen, `${content} > ${screen}`);
+        await part.locator(".layers a.first").click();
+        await page.locator(`#${finding.id} > details[open]`).waitFor();
+        if (layers === 1) return;
+        await part.locator(".layers a").nth(3).click();
+        await page.waitForFunction((id) => document.querySelector(".filters input").value === id, model.model.layers[3].id);
+      },
+      { source: render(source, join(folder, `model-${layers}.html`)), viewport: { width, height: 900 }, colorScheme, bypassCSP: true },
+    );
+  }
+  await onPage(async (page) => assert.equal(await page.locator("#layers").count(), 0, "no model, no layers"));
+});
+
 test("embedded text cannot end its element", async () => {
   const hostile = structuredClone(report);
   const text = "</script><script>window.broken = true</script><!-- \u2028\u2029";
