@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -84,26 +85,62 @@ Result<std::map<std::string, std::int64_t>> dimensions_of(const std::vector<std:
   return sizes;
 }
 
-// The files of `--inputs`: a file is one, a folder all its TensorProto files by name.
-Result<std::vector<std::filesystem::path>> input_files(const std::vector<std::string>& inputs) {
-  std::vector<std::filesystem::path> files;
-  for (const std::string& input : inputs) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(input, error)) {
-      files.emplace_back(input);
-      continue;
-    }
-    std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(input, error)) {
-      if (entry.path().extension() == ".pb" && entry.path().filename().string().starts_with("input")) {
-        found.push_back(entry.path());
-      }
-    }
-    if (found.empty()) return fail("--inputs", "the folder " + input + " has no input_0.pb, input_1.pb, ...");
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
+// Files that make up the inputs of one run.
+using Sample = std::vector<std::filesystem::path>;
+
+// The entries of a folder that `takes` takes, by name.
+Sample entries_of(const std::filesystem::path& folder, bool (*takes)(const std::filesystem::path&)) {
+  Sample found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (takes(entry.path())) found.push_back(entry.path());
   }
-  return files;
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Sample tensors_in(const std::filesystem::path& folder) {
+  return entries_of(folder, [](const std::filesystem::path& file) {
+    const std::string kind = file.extension().string();
+    return kind == ".npy" || (kind == ".pb" && file.filename().string().starts_with("input"));
+  });
+}
+
+// A folder of samples has an .npz file, or a folder of tensors, for each; any other folder is one sample.
+std::vector<Sample> samples_in(const std::filesystem::path& folder) {
+  std::vector<Sample> samples;
+  if (auto tensors = tensors_in(folder); !tensors.empty()) return {std::move(tensors)};
+  for (const auto& file : entries_of(folder, [](const auto& path) { return path.extension() == ".npz"; })) {
+    samples.push_back({file});
+  }
+  for (const auto& below : entries_of(folder, [](const auto& path) { return std::filesystem::is_directory(path); })) {
+    if (auto tensors = tensors_in(below); !tensors.empty()) samples.push_back(std::move(tensors));
+  }
+  return samples;
+}
+
+// The samples of `--inputs`: files are one sample together, but each .npz file is one by itself.
+Result<std::vector<Sample>> input_samples(const std::vector<std::string>& inputs) {
+  std::vector<Sample> samples;
+  Sample together;
+  for (const std::filesystem::path input : inputs) {
+    std::error_code error;
+    if (std::filesystem::is_directory(input, error)) {
+      auto found = samples_in(input);
+      if (found.empty()) {
+        return fail("--inputs", "the folder " + input.string() +
+                                    " has no input_0.pb, no .npy and no .npz file, and no " + "folder with such files");
+      }
+      std::move(found.begin(), found.end(), std::back_inserter(samples));
+    } else if (input.extension() == ".npz") {
+      samples.push_back({input});
+    } else {
+      together.push_back(input);
+    }
+  }
+  if (!together.empty()) samples.push_back(std::move(together));
+  if (samples.empty()) samples.emplace_back();  // inputs are drawn
+  return samples;
 }
 
 Result<backend::Specification> whole_runtime(const std::string& text) {
@@ -116,13 +153,14 @@ Result<backend::Specification> whole_runtime(const std::string& text) {
                                        text));
 }
 
-// One run of the model with one setting. Returns the exit code.
-Result<int> judge_with(const ModelCommand& command, const std::string& setting, const Policy& policy) {
+// One run of the model with one setting and one sample. Returns the exit code.
+Result<int> judge_with(const ModelCommand& command, const std::string& setting, const Sample& sample,
+                       const Policy& policy) {
   ModelFacts facts;
   ModelOptions whole{.activations = ModelOptions::Activations::computed};
   QCONFORM_ASSIGN(whole.runtime, whole_runtime(setting));
   QCONFORM_ASSIGN(whole.dimensions, dimensions_of(command.dimensions));
-  QCONFORM_ASSIGN(whole.inputs, input_files(command.inputs));
+  whole.inputs = sample;
   whole.sample = command.sample;
   whole.keeps_units = true;
   whole.run_file = command.run;
@@ -150,17 +188,26 @@ Result<int> judge_model(const ModelCommand& command) {
   QCONFORM_TRY(check_forms(command.forms));
   QCONFORM_TRY(use_defects(command.defects));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(command.policy));
+  QCONFORM_ASSIGN(const auto samples, input_samples(command.inputs));
   int worst = kConforms;
   for (const std::string& setting : command.backends) {
-    ModelCommand one = command;
-    if (command.backends.size() > 1) {
-      std::string name = setting;
-      std::replace_if(
-          name.begin(), name.end(), [](char c) { return c == '/' || c == ' '; }, '_');
-      one.out = (std::filesystem::path(command.out) / name).string();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      ModelCommand one = command;
+      std::filesystem::path out = command.out;
+      if (command.backends.size() > 1) {
+        std::string name = setting;
+        std::replace_if(
+            name.begin(), name.end(), [](char c) { return c == '/' || c == ' '; }, '_');
+        out /= name;
+      }
+      if (samples.size() > 1) {
+        if (!command.forms.json) say("sample {} of {}: {}\n", i + 1, samples.size(), samples[i].front().string());
+        out /= "sample-" + std::to_string(i + 1);
+      }
+      one.out = out.string();
+      QCONFORM_ASSIGN(const int code, judge_with(one, setting, samples[i], policy));
+      worst = std::max(worst, code);
     }
-    QCONFORM_ASSIGN(const int code, judge_with(one, setting, policy));
-    worst = std::max(worst, code);
   }
   return worst;
 }
@@ -185,8 +232,8 @@ void add_model(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option(
       "--inputs,--input", options->inputs,
-      "TensorProto file for an input of the model, or a folder with input_0.pb, input_1.pb, ..., may be "
-      "repeated (default: drawn from the seed)");
+      "TensorProto or .npy file for an input of the model, .npz file with all, a folder of them, or a folder of such "
+      "folders or .npz files, each for one run; may be repeated (default: drawn from the seed)");
   command->add_option("--run", options->run,
                       "File that the runtime runs in place of MODEL, whose values have the same names: the model in "
                       "another form, judged as MODEL states it");
@@ -211,7 +258,9 @@ void add_model(CLI::App& app, Action& action) {
   add_policy_options(*command, options->policy);
   add_defects_option(*command, options->defects);
   command->add_flag("--no-explain{false}", options->explain, "Do not look for the defects behind wrong layers");
-  command->add_option("--out", options->out, "Folder for the report; with several settings one below it for each")
+  command
+      ->add_option("--out", options->out,
+                   "Folder for the report; with several settings, or several samples, one below it for each")
       ->capture_default_str();
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &judge_model);

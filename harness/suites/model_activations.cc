@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,11 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/file.h"
 #include "harness/base/process.h"
+#include "harness/core/limits.h"
 #include "harness/model/draws/draws.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/derived_models.h"
 #include "harness/onnx/graph_scope.h"
+#include "harness/onnx/numpy_file.h"
 #include "harness/onnx/protobuf.h"
 #include "harness/onnx/tensor_file.h"
 
@@ -269,24 +273,44 @@ Result<std::vector<std::int64_t>> assumed_shape(const DeclaredInput& input, std:
   return shape;
 }
 
+// Adds the tensors of a file: a TensorProto, or arrays of NumPy.
+Result<void> read_tensors(const std::filesystem::path& file, std::vector<std::pair<std::string, Tensor>>& to) {
+  const std::string kind = file.extension().string();
+  if (kind != ".npy" && kind != ".npz") {
+    onnx::TensorProto proto;
+    QCONFORM_TRY(read_message(file, proto));
+    QCONFORM_ASSIGN(auto tensor, in_context(file.string(), tensor_from_proto(proto, file.parent_path())));
+    to.emplace_back(proto.name(), std::move(tensor));
+    return {};
+  }
+  QCONFORM_ASSIGN(const auto bytes, read_file(file, limits::kOnnxFileBytes));
+  if (kind == ".npy") {
+    QCONFORM_ASSIGN(auto tensor, tensor_from_npy(bytes, file.string()));
+    to.emplace_back(file.stem().string(), std::move(tensor));
+    return {};
+  }
+  QCONFORM_ASSIGN(auto tensors, tensors_from_npz(bytes, file.string()));
+  std::move(tensors.begin(), tensors.end(), std::back_inserter(to));
+  return {};
+}
+
 }  // namespace
 
 Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph, std::span<const std::filesystem::path> files) {
   QCONFORM_ASSIGN(const auto declared, declared_inputs(graph));
-  if (files.size() != declared.size()) {
+  std::vector<std::pair<std::string, Tensor>> given;
+  for (const auto& file : files) QCONFORM_TRY(read_tensors(file, given));
+  if (given.size() != declared.size()) {
     std::string names;
     for (const DeclaredInput& input : declared) names += (names.empty() ? "" : ", ") + quoted_name(input.name);
-    return fail("--input", fmt::format("expected one file for each input ({}), got {}", names, files.size()));
+    return fail("--input", fmt::format("expected one tensor for each input ({}), got {}", names, given.size()));
   }
   NamedTensors tensors;
   std::vector<Tensor> unnamed;
-  for (const auto& file : files) {
-    onnx::TensorProto proto;
-    QCONFORM_TRY(read_message(file, proto));
-    QCONFORM_ASSIGN(auto tensor, in_context(file.string(), tensor_from_proto(proto, file.parent_path())));
-    const bool is_named = std::any_of(declared.begin(), declared.end(),
-                                      [&](const DeclaredInput& input) { return input.name == proto.name(); });
-    if (!is_named || !tensors.emplace(proto.name(), tensor).second) unnamed.push_back(std::move(tensor));
+  for (auto& [name, tensor] : given) {
+    const bool is_named =
+        std::any_of(declared.begin(), declared.end(), [&](const DeclaredInput& input) { return input.name == name; });
+    if (!is_named || !tensors.emplace(name, tensor).second) unnamed.push_back(std::move(tensor));
   }
   auto next = unnamed.begin();
   for (const DeclaredInput& input : declared) {

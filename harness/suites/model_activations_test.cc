@@ -160,7 +160,7 @@ TEST_F(ComputedActivations, InputsOfFilesAreCheckedAgainstTheModel) {
     return inputs ? "" : inputs.error().text();
   };
   EXPECT_EQ(error({tensor_file("", floats({3, 2, 2, 2}, 1))}), "") << "any batch";
-  EXPECT_EQ(error({}), "--input: expected one file for each input ('image'), got 0");
+  EXPECT_EQ(error({}), "--input: expected one tensor for each input ('image'), got 0");
   EXPECT_EQ(error({tensor_file("", floats({1, 2, 2, 3}, 1))}),
             "input 'image': expected shape [?, 2, 2, 2], got [1, 2, 2, 3]");
   EXPECT_EQ(error({tensor_file("", floats({8}, 1))}), "input 'image': expected shape [?, 2, 2, 2], got [8]");

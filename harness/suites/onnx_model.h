@@ -60,7 +60,7 @@ struct ModelOptions {
     computed_if_possible,
   };
   Activations activations = Activations::drawn;
-  std::vector<std::filesystem::path> inputs{};  ///< TensorProto files for the model's inputs; empty: drawn
+  std::vector<std::filesystem::path> inputs{};  ///< files for the model's inputs (read_model_inputs()); empty: drawn
   std::size_t context = 0;                      ///< nodes that each unit takes along, before it and behind it
   std::uint64_t memory = limits::kModelMemory;  ///< bytes that reading the model, and running it, may take
   /// The setting of the offered runtime that computes the activations.
@@ -204,9 +204,9 @@ struct ActivationOptions {
 [[nodiscard]] Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
                                                            const ActivationOptions& options);
 
-/// A tensor for each input of the graph that has no initializer, from TensorProto files. A file whose tensor has
-/// the name of an input is for that one; the others are taken in order. Errors: too few or too many files, and
-/// tensors whose type, rank or sizes are not those that the model declares.
+/// A tensor for each input of the graph that has no initializer, from TensorProto files and NumPy's .npy and .npz. A
+/// tensor with the name of an input is for that one; the others are taken in order. Errors: too few or too many
+/// tensors, those whose type, rank or sizes are not what the model declares, and files that cannot be read.
 [[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
                                                      std::span<const std::filesystem::path> files);
 

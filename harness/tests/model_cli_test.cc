@@ -107,6 +107,22 @@ TEST_F(ModelCommand, NamesTheLayerThatIsWrongAndNoOther) {
   }
 }
 
+TEST_F(ModelCommand, RunsEverySampleOfAFolder) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 24), }";
+  header = std::string("\x93NUMPY\x01") + '\0' + static_cast<char>(header.size()) + '\0' + header;
+  for (const char* name : {"a", "b"}) {
+    std::string data(2 * kWidth * sizeof(float), '\0');
+    for (std::size_t i = 3; i < data.size(); i += 4) data[i] = static_cast<char>(0x3e + (i / 4 + name[0]) % 2);
+    std::filesystem::create_directories(folder_.path() / "inputs" / name);
+    ASSERT_TRUE(write_file(folder_.path() / "inputs" / name / "x0.npy", header + data));
+  }
+  const std::string inputs = (folder_.path() / "inputs").string();
+  const auto ran = qconform("model " + written("net.onnx", 0) + " --inputs " + inputs + " --out " + out());
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("sample 1 of 2: "), HasSubstr("sample 2 of 2: "), HasSubstr("inputs given")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "sample-2" / "report.json"));
+}
+
 TEST_F(ModelCommand, SaysWhatIsWrongWithItsArguments) {
   const std::string net = written("net.onnx", 0);
   const auto other = qconform("model " + net + " --backend avx2 --out " + out());
