@@ -308,8 +308,10 @@ UnitOpinion opinion_on(const Case& test_case) {
   if (const auto& violation = classification.contract.violation) {
     const std::string& rule = violation->rule;
     const bool is_computed = violation->message.find("is computed") != std::string::npos;
+    const bool is_large = violation->message.find("the graph have more than") != std::string::npos;
     const char* const at_fault = rule == "operator" ? "operator: "
                                  : is_computed      ? "computed parameter: "
+                                 : is_large         ? "size: "
                                  : rule == "signature" && violation->field.find("inputs") != std::string::npos
                                      ? "type: "
                                      : "attribute: ";
