@@ -1,6 +1,8 @@
 // Operators of the domain com.microsoft, as the ONNX operators that define them: dequantized, computed, quantized.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "harness/graphs/node_lowering.h"
 #include "harness/model/text.h"
 
@@ -25,22 +27,55 @@ std::string dequantized(Expansion& out, QuantizedInputs from) {
                                       out.parameter(from.zero_point, "zero_point")});
 }
 
-// Gives the node y, of `type` also where its zero point is omitted.
-bool finish_quantized(Expansion& out, const std::string& y, std::size_t scale, ElementType type) {
+struct Quantization {
+  std::vector<std::string> inputs;
+  std::vector<Attribute> attributes;
+};
+
+// The node's own, of y, to `type` also where its zero point is omitted.
+Quantization quantization_of(Expansion& out, const std::string& y, std::size_t scale, ElementType type) {
   out.expect_one(scale, "y_scale");
   const std::string zero_point = out.parameter(scale + 1, "y_zero_point");
-  std::vector<Attribute> attributes;
-  if (zero_point.empty()) attributes.push_back({"output_dtype", static_cast<std::int64_t>(type)});
-  return out.finish("QuantizeLinear", {y, out.parameter(scale, "y_scale"), zero_point}, std::move(attributes));
+  Quantization result{{y, out.parameter(scale, "y_scale"), zero_point}, {}};
+  if (zero_point.empty()) result.attributes.push_back({"output_dtype", static_cast<std::int64_t>(type)});
+  return result;
 }
 
-// Two operands, and one quantization behind them.
+// Gives the node y, quantized.
+bool finish_quantized(Expansion& out, const std::string& y, std::size_t scale, ElementType type) {
+  auto [inputs, attributes] = quantization_of(out, y, scale, type);
+  return out.finish("QuantizeLinear", std::move(inputs), std::move(attributes));
+}
+
+// The number y / scale + zero_point rounded, to nearest even.
+std::string rounded_behind_zero_point(const NodeLowering& node, Expansion& out, const std::string& y, double scale,
+                                      double zero_point) {
+  const auto number = [&](double value) { return node.named(node.add_stated(float32, {}, {value})); };
+  const bool is_exact = reference::is_power_of_two(std::fabs(scale));
+  const std::string quotient = is_exact ? out.add("Mul", {y, number(1 / scale)}) : out.add("Div", {y, number(scale)});
+  return out.add("QuantizeLinear", {out.add("Add", {quotient, number(zero_point)}), number(1)},
+                 {{"output_dtype", static_cast<std::int64_t>(node.type(0))}});
+}
+
+// Two operands, and one quantization behind them. The text does not say whether the zero point is added before the
+// number is rounded: an odd one turns ties.
 template <const char* op_type>
 bool lower_binary(const NodeLowering& node) {
   Expansion out(node);
   const std::string a = dequantized(out, {0, 1, 2});
   const std::string b = dequantized(out, {3, 4, 5});
-  return finish_quantized(out, out.add(op_type, {a, b}), 6, node.type(0));
+  const std::string y = out.add(op_type, {a, b});
+  const auto scale = out.is_right() ? node.number(6, "y_scale") : std::nullopt;
+  const auto zero_point = scale && node.has(7) ? node.number(7, "y_zero_point") : std::nullopt;
+  if (!zero_point || std::fmod(*zero_point, 2) == 0) return finish_quantized(out, y, 6, node.type(0));
+  auto [inputs, attributes] = quantization_of(out, y, 6, node.type(0));
+  const std::string before = out.add("QuantizeLinear", std::move(inputs), std::move(attributes));
+  const std::string behind = rounded_behind_zero_point(node, out, y, *scale, *zero_point);
+  const auto either = out.is_right()
+                          ? node.compute(Elementwise{.function = Function::either},
+                                         {node.id_of(before), node.id_of(behind)}, out.shape(y), node.type(0))
+                          : std::nullopt;
+  return either && out.finish_with(node.named(*either));
 }
 
 /// An operator on one quantized tensor: DQ, the float operator of the same name, Q.

@@ -62,9 +62,11 @@ TEST(MicrosoftOperators, AddAndMulRequantize) {
   // 1 + 0.5, -1 + 0.5, 122.5 + 0.5 over 0.5, and 3.
   EXPECT_EQ(verdict_on(node("QLinearAdd"), make::uint8({3}, {6, 2, 249})), VerdictKind::pass);
   EXPECT_EQ(verdict_on(node("QLinearAdd"), make::uint8({3}, {6, 2, 250})), VerdictKind::wrong);
-  // 0.5, -0.5, 61.25 over 0.5, and 3: 122.5 is a tie, to even.
+  // 0.5, -0.5, 61.25 over 0.5, and 3: 122.5 is a tie, to even; so is 125.5.
   EXPECT_EQ(verdict_on(node("QLinearMul"), make::uint8({3}, {4, 2, 125})), VerdictKind::pass);
-  EXPECT_EQ(verdict_on(node("QLinearMul"), make::uint8({3}, {4, 2, 126})), VerdictKind::wrong);
+  EXPECT_EQ(verdict_on(node("QLinearMul"), make::uint8({3}, {4, 2, 126})), VerdictKind::pass);
+  EXPECT_EQ(verdict_on(node("QLinearMul"), make::uint8({3}, {4, 2, 127})), VerdictKind::wrong);
+  EXPECT_EQ(verdict_on(node("QLinearMul"), make::uint8({3}, {4, 3, 125})), VerdictKind::wrong);
 }
 
 TEST(MicrosoftOperators, OmittedZeroPointsAre0AndOfTheType) {

@@ -414,7 +414,10 @@ std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
 std::optional<Wire> reduction(GraphDraft& d, const Wire& x) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   if (d.rng.chance(1, 3)) {
-    return d.wire(d.build.node("Softmax", {x.name}, {{"axis", rank - 1}}));
+    const auto one = std::find(x.shape.begin(), x.shape.end(), 1);
+    const bool is_of_one = one != x.shape.end() && d.opset() >= 13 && d.rng.chance(1, 2);
+    const std::int64_t axis = is_of_one ? one - x.shape.begin() : rank - 1;
+    return d.wire(d.build.node("Softmax", {x.name}, {{"axis", axis}}));
   }
   if (d.opset() >= 18) {
     return d.wire(d.build.node("ReduceMean", {x.name, d.build.initializer(make::integers(int64, {1}, {rank - 1}))}));
