@@ -50,7 +50,9 @@ bool finish_quantized(Expansion& out, const std::string& y, std::size_t scale, E
 // The number y / scale + zero_point rounded, to nearest even.
 std::string rounded_behind_zero_point(const NodeLowering& node, Expansion& out, const std::string& y, double scale,
                                       double zero_point) {
-  const auto number = [&](double value) { return node.named(node.add_stated(float32, {}, {value})); };
+  const auto number = [&](double value) {
+    return out.constant(Tensor::scalar<float>(float32, static_cast<float>(value)));
+  };
   const bool is_exact = reference::is_power_of_two(std::fabs(scale));
   const std::string quotient = is_exact ? out.add("Mul", {y, number(1 / scale)}) : out.add("Div", {y, number(scale)});
   return out.add("QuantizeLinear", {out.add("Add", {quotient, number(zero_point)}), number(1)},
