@@ -327,6 +327,11 @@ Result<std::string> set_dimensions(onnx::GraphProto& graph, const std::map<std::
   std::set<std::string> initialized;
   for (const onnx::TensorProto& tensor : graph.initializer()) initialized.insert(tensor.name());
   std::map<std::string, std::int64_t> assumed;
+  for (const onnx::ValueInfoProto& info : graph.input()) {
+    const auto& shape = info.type().tensor_type().shape();
+    // A name has one size: that of a batch also where it stands behind the first dimension.
+    if (shape.dim_size() > 0 && !shape.dim(0).dim_param().empty()) assumed[shape.dim(0).dim_param()] = kAssumedBatch;
+  }
   std::set<std::string> used;
   std::string text;
   for (onnx::ValueInfoProto& info : *graph.mutable_input()) {

@@ -400,6 +400,24 @@ TEST_F(DrawnInputs, AssumedDimensionsAreFew) {
   EXPECT_EQ(classify(one).expectation(), Expectation::valid);
 }
 
+TEST_F(DrawnInputs, ANameHasOneSize) {
+  Network net = network();
+  net.input("state", float32, {2, -1, -1});
+  net.input("x", float32, {-1, -1});
+  const auto dimension = [&](int input, int at) {
+    return net.graph().mutable_input(input)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(at);
+  };
+  dimension(0, 1)->set_dim_param("batch");
+  dimension(0, 2)->set_dim_param("length");
+  dimension(1, 0)->set_dim_param("batch");
+  dimension(1, 1)->set_dim_param("length");
+  const auto assumed = set_dimensions(net.graph(), {}, true);
+  ASSERT_TRUE(assumed) << assumed.error().text();
+  EXPECT_EQ(*assumed, "length = 16");
+  EXPECT_EQ(dimension(0, 1)->dim_value(), 1);
+  EXPECT_EQ(dimension(0, 2)->dim_value(), dimension(1, 1)->dim_value());
+}
+
 TEST_F(DrawnInputs, WindowsBeyondAnyAssumedSizeAreSkipped) {
   Network net = network();
   net.input("x", uint8, {1, 1, -1, -1});
