@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "harness/base/text.h"
 #include "harness/graphs/node_lowering.h"
 
 namespace qconform::lowering {

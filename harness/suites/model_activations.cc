@@ -102,7 +102,7 @@ struct PartedRun {
 // Part by part. A value is forgotten behind the last part that reads it; those that are wanted go into the file.
 // Returns what taking values out changes in the model as the runtime computes it.
 Result<std::string> run_parts(PartedRun run, const std::string& plain, NamedTensors known, TensorFile& file) {
-  const auto& [parts, folder, setting, counted] = run;
+  const ModelParts& parts = run.parts;
   bool has_outputs = false;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     QCONFORM_ASSIGN(const auto part, parts.part(i, known));
@@ -111,7 +111,7 @@ Result<std::string> run_parts(PartedRun run, const std::string& plain, NamedTens
     NamedTensors fed = parts.fed(i, known);
     std::erase_if(known, [&](const auto& value) { return !parts.is_read_after(i, value.first); });
     if (!plain.empty()) run.count(part);
-    QCONFORM_ASSIGN(auto values, offered_model_runtime().run(part, folder, fed, setting));
+    QCONFORM_ASSIGN(auto values, offered_model_runtime().run(part, run.folder, fed, run.setting));
     fed.clear();
     for (auto& [name, tensor] : values) {
       if (parts.is_wanted(name)) QCONFORM_TRY(file.add(name, tensor));
@@ -120,7 +120,7 @@ Result<std::string> run_parts(PartedRun run, const std::string& plain, NamedTens
   }
   if (!has_outputs) return fail("", "the graph has no value of a case that is computed when the model runs");
   if (plain.empty()) return std::string();
-  PartedRun whole{parts, folder, setting};
+  PartedRun whole{parts, run.folder, run.setting};
   whole.count(plain);
   return differences(whole.computed, run.computed);
 }
@@ -308,8 +308,8 @@ Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph, std::span<
   NamedTensors tensors;
   std::vector<Tensor> unnamed;
   for (auto& [name, tensor] : given) {
-    const bool is_named =
-        std::any_of(declared.begin(), declared.end(), [&](const DeclaredInput& input) { return input.name == name; });
+    const bool is_named = std::any_of(declared.begin(), declared.end(),
+                                      [&name = name](const DeclaredInput& input) { return input.name == name; });
     if (!is_named || !tensors.emplace(name, tensor).second) unnamed.push_back(std::move(tensor));
   }
   auto next = unnamed.begin();

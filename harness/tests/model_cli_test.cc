@@ -112,7 +112,8 @@ TEST_F(ModelCommand, RunsEverySampleOfAFolder) {
   header = std::string("\x93NUMPY\x01") + '\0' + static_cast<char>(header.size()) + '\0' + header;
   for (const char* name : {"a", "b"}) {
     std::string data(2 * kWidth * sizeof(float), '\0');
-    for (std::size_t i = 3; i < data.size(); i += 4) data[i] = static_cast<char>(0x3e + (i / 4 + name[0]) % 2);
+    for (std::size_t i = 3; i < data.size(); i += 4)
+      data[i] = static_cast<char>(0x3e + (i / 4 + static_cast<std::size_t>(name[0])) % 2);
     std::filesystem::create_directories(folder_.path() / "inputs" / name);
     ASSERT_TRUE(write_file(folder_.path() / "inputs" / name / "x0.npy", header + data));
   }

@@ -23,8 +23,8 @@ bool is_any(const std::vector<char>& wanted) {
 // Hands on from the result of a step to its operands.
 class DemandOf {
  public:
-  DemandOf(const Program& program, const Step& step, const Answers& given, Wanted& wanted)
-      : program_(program), step_(step), given_(given), wanted_(wanted), own_(wanted[step.result]) {}
+  DemandOf(const Step& step, const Answers& given, Wanted& wanted)
+      : step_(step), given_(given), wanted_(wanted), own_(wanted[step.result]) {}
 
   void hand_on() {
     if (!is_any(own_)) return;
@@ -107,7 +107,6 @@ class DemandOf {
     }
   }
 
-  const Program& program_;
   const Step& step_;
   const Answers& given_;
   Wanted& wanted_;
@@ -137,7 +136,7 @@ Wanted wanted_by_outputs(const Program& program, const Answers& given) {
     for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
       auto& own = wanted[step->result];
       if (given.contains(step->result) && is_any(own)) std::fill(own.begin(), own.end(), 1);
-      DemandOf(program, *step, given, wanted).hand_on();
+      DemandOf(*step, given, wanted).hand_on();
     }
     is_stable = true;
     for (const Step& step : program.steps) is_stable = !makes_whole(step, wanted) && is_stable;
