@@ -96,6 +96,7 @@ class DemandOf {
   void of(const ArgMax&) { of_whole(); }
   void of(const TopK&) { of_whole(); }
   void of(const Normalize& what) {
+    if (is_answered(0)) return want_all(step_.result);
     const auto length = static_cast<std::size_t>(what.length);
     std::vector<char>& own = wanted_[step_.result];
     for (std::size_t first = 0; first < own.size(); first += length) {
@@ -113,17 +114,25 @@ class DemandOf {
   const std::vector<char>& own_;
 };
 
-// Whether element i of the result is made of element i of the operand alone.
+// Whether element i of the result is made of element i of the operand alone, so that both have the same elements left.
 bool is_by_place(const Step& step) {
   return std::holds_alternative<Quantize>(step.what) || std::holds_alternative<Dequantize>(step.what) ||
          std::holds_alternative<Requantize>(step.what);
 }
 
-// Whether rows are seen where others want more of the operand: then both become whole.
-bool makes_whole(const Step& step, Wanted& wanted) {
-  if (!std::holds_alternative<Normalize>(step.what) || wanted[step.result] == wanted[step.operands[0]]) return false;
-  if (!is_any(wanted[step.result])) return false;
-  for (const ValueId value : {step.result, step.operands[0]}) std::fill(wanted[value].begin(), wanted[value].end(), 1);
+// Where others want more of the operand than this result needs, the result gets it too; rows become whole, with the
+// operand. Returns whether more is wanted now.
+bool take_over(const Step& step, const Answers& given, Wanted& wanted) {
+  std::vector<char>& own = wanted[step.result];
+  const ValueId operand = step.operands.empty() ? step.result : step.operands[0];
+  if (!is_any(own) || given.contains(operand) || own == wanted[operand]) return false;
+  if (is_by_place(step)) {
+    own = wanted[operand];
+    return true;
+  }
+  if (!std::holds_alternative<Normalize>(step.what)) return false;
+  std::fill(own.begin(), own.end(), 1);
+  std::fill(wanted[operand].begin(), wanted[operand].end(), 1);
   return true;
 }
 
@@ -139,11 +148,7 @@ Wanted wanted_by_outputs(const Program& program, const Answers& given) {
       DemandOf(*step, given, wanted).hand_on();
     }
     is_stable = true;
-    for (const Step& step : program.steps) is_stable = !makes_whole(step, wanted) && is_stable;
-  }
-  // Others may want more of an operand than this result needs.
-  for (const Step& step : program.steps) {
-    if (is_by_place(step) && is_any(wanted[step.result])) wanted[step.result] = wanted[step.operands[0]];
+    for (const Step& step : program.steps) is_stable = !take_over(step, given, wanted) && is_stable;
   }
   return wanted;
 }
