@@ -339,11 +339,19 @@ std::optional<int> unit_behind(const Elementwise& step, const StepView& view) {
 }
 
 // A sum of integers as a float: the first of a chain's roundings.
-Spread of_integers(const StepView& view) {
-  Spread y = *view.operands[0];
+Spread of_integers(const Elementwise& step, const StepView& view) {
+  const Spread& x = *view.operands[0];
+  Spread y(view.elements());
+  y.unit = x.unit;
+  y.terms = x.terms;
+  y.extra = x.extra;
+  y.is_stated = x.is_stated;
   y.magnitude.resize(y.size());
   y.counted = 1;
-  for (std::size_t i = 0; i < y.size(); ++i) y.magnitude[i] = std::max(std::fabs(y.lo[i]), std::fabs(y.hi[i]));
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y.set(i, x.at(step.element_of(0, i)));
+    y.magnitude[i] = std::max(std::fabs(y.lo[i]), std::fabs(y.hi[i]));
+  }
   return y;
 }
 
@@ -358,7 +366,7 @@ Spread spread_of(const Elementwise& step, const StepView& view) {
   const bool is_whole = is_integer(view.result().type);
   if (step.function == Function::cast && view.carries_chain() && view.value(0).type == ElementType::int32 &&
       view.result().type == ElementType::float32) {
-    return of_integers(view);
+    return of_integers(step, view);
   }
   if (is_linear(step.function) && view.carries_chain() && !is_whole) {
     if (step.function != Function::add || view.tier < Tier::fused_int8) return linear(step, view, of);
