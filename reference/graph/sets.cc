@@ -104,9 +104,9 @@ struct ProgramEvaluation {
   std::size_t steps = 0;
 
   void go_on(const Program& program, Tier tier, const std::map<ValueId, Spread>& answered) {
+    // A value that no step computes and nobody needs has no elements: it takes nothing from others' exactness.
     for (std::size_t i = spreads.size(); i < program.values.size(); ++i) {
-      const Value& value = program.values[i];
-      spreads.push_back(value.stated.empty() ? Spread() : stated(program, value));
+      spreads.push_back(stated(program, program.values[i]));
     }
     std::vector<const Spread*> operands;
     for (; steps < program.steps.size(); ++steps) {
