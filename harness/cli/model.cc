@@ -128,8 +128,9 @@ Result<std::vector<Sample>> input_samples(const std::vector<std::string>& inputs
     if (std::filesystem::is_directory(input, error)) {
       auto found = samples_in(input);
       if (found.empty()) {
-        return fail("--inputs", "the folder " + input.string() +
-                                    " has no input_0.pb, no .npy and no .npz file, and no " + "folder with such files");
+        return fail("--inputs", fmt::format("the folder {} has no input_0.pb, no .npy and no .npz file, and no folder "
+                                            "with such files",
+                                            input.string()));
       }
       std::move(found.begin(), found.end(), std::back_inserter(samples));
     } else if (input.extension() == ".npz") {
@@ -184,6 +185,12 @@ Result<int> judge_with(const ModelCommand& command, const std::string& setting, 
   return deliver(options.out, policy, command.forms, report);
 }
 
+std::string folder_named(std::string setting) {
+  std::replace_if(
+      setting.begin(), setting.end(), [](char c) { return c == '/' || c == ' '; }, '_');
+  return setting;
+}
+
 Result<int> judge_model(const ModelCommand& command) {
   QCONFORM_TRY(check_forms(command.forms));
   QCONFORM_TRY(use_defects(command.defects));
@@ -194,15 +201,10 @@ Result<int> judge_model(const ModelCommand& command) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
       ModelCommand one = command;
       std::filesystem::path out = command.out;
-      if (command.backends.size() > 1) {
-        std::string name = setting;
-        std::replace_if(
-            name.begin(), name.end(), [](char c) { return c == '/' || c == ' '; }, '_');
-        out /= name;
-      }
+      if (command.backends.size() > 1) out /= folder_named(setting);
       if (samples.size() > 1) {
         if (!command.forms.json) say("sample {} of {}: {}\n", i + 1, samples.size(), samples[i].front().string());
-        out /= "sample-" + std::to_string(i + 1);
+        out /= fmt::format("sample-{}", i + 1);
       }
       one.out = out.string();
       QCONFORM_ASSIGN(const int code, judge_with(one, setting, samples[i], policy));

@@ -98,11 +98,7 @@ std::string masked_and_capped(const NodeLowering& node, Expansion& out, const At
   const std::string first = masked(node, out, mask, biased(out, mask, capped(node, out, scores, softcap)), kBlocked);
   if (mask.bias.empty() && mask.allowed.empty()) return first;
   const std::string last = masked(node, out, mask, capped(node, out, biased(out, mask, scores), softcap), -softcap);
-  if (!out.is_right()) return "";
-  const Shape shape = out.shape(first);
-  const auto either = node.compute(Elementwise{.function = Function::either}, {node.id_of(first), node.id_of(last)},
-                                   shape, out.type(first));
-  return either ? node.named(*either) : out.give_up();
+  return out.either(first, last);
 }
 
 /// Scores are multiplied by the factor, and capped unless softcap is 0.

@@ -73,11 +73,7 @@ bool lower_binary(const NodeLowering& node) {
   auto [inputs, attributes] = quantization_of(out, y, 6, node.type(0));
   const std::string before = out.add("QuantizeLinear", std::move(inputs), std::move(attributes));
   const std::string behind = rounded_behind_zero_point(node, out, y, *scale, *zero_point);
-  const auto either = out.is_right()
-                          ? node.compute(Elementwise{.function = Function::either},
-                                         {node.id_of(before), node.id_of(behind)}, out.shape(y), node.type(0))
-                          : std::nullopt;
-  return either && out.finish_with(node.named(*either));
+  return out.finish_with(out.either(before, behind));
 }
 
 /// An operator on one quantized tensor: DQ, the float operator of the same name, Q.

@@ -397,6 +397,13 @@ std::string Expansion::reshaped(const std::string& value, const std::vector<std:
   return add("Reshape", {value, constant(Tensor::of<std::int64_t>(ElementType::int64, {rank}, sizes))});
 }
 
+std::string Expansion::either(const std::string& first, const std::string& second) {
+  if (!is_right_) return "";
+  const auto value = node_.compute(Elementwise{.function = Function::either}, {node_.id_of(first), node_.id_of(second)},
+                                   shape(first), type(first));
+  return value ? node_.named(*value) : give_up();
+}
+
 std::vector<std::string> Expansion::add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
                                             std::vector<Attribute> attributes) {
   const std::string name = node_.inner_name();

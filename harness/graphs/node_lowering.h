@@ -237,6 +237,8 @@ class Expansion {
                   std::int64_t opset = kOpset);
   /// Adds a Reshape to stated sizes.
   std::string reshaped(const std::string& value, const std::vector<std::int64_t>& sizes);
+  /// Either of two values of one type and shape: the text leaves open which.
+  std::string either(const std::string& first, const std::string& second);
   /// Adds a node of several outputs, and returns their names.
   std::vector<std::string> add_all(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
                                    std::vector<Attribute> attributes = {});

@@ -30,9 +30,8 @@ std::string layer_lines(const ModelRun& run) {
   constexpr std::size_t kWidth = 100;
   constexpr std::size_t kShown = 20;
   std::string text =
-      "\nlayers in their order: . right, W wrong itself, w wrong behind a wrong one, `,` right but fed wrong values, ? "
-      "not "
-      "judged\n";
+      "\nlayers in their order: . right, W wrong itself, w wrong behind a wrong one, `,` right but fed wrong values, "
+      "? not judged\n";
   std::string line;
   std::string rows;
   std::size_t wrong = 0;
@@ -52,8 +51,8 @@ std::string layer_lines(const ModelRun& run) {
   }
   if (run.disturbed.empty()) return text;
   return text + fmt::format(
-                    "taking the values out changes what is fused: {}; what these compute together is judged in "
-                    "parts\n",
+                    "taking the values out changes what is fused: {}; "
+                    "what these compute together is judged in parts\n",
                     shown(run.disturbed));
 }
 

@@ -162,15 +162,17 @@ TEST(Reproducers, PassJudgedWhereTheDefectIsNot) {
 
 // ONNX Runtime computes these operators one by one without optimization. Releases that lack one decline it.
 TEST(Reproducers, AgreeOnAttentionWithOnnxRuntime) {
-  const auto plain = open("onnxruntime@disabled");
-  if (!plain) GTEST_SKIP() << "ONNX Runtime is not here";
+  backend::offer_libraries(libraries());
+  const auto opened = backend::select("onnxruntime@disabled", RoundingProfile::correctly_rounded);
+  if (!opened) GTEST_SKIP() << opened.error().text();
+  Backend& plain = **opened;
   const std::set<std::string_view> operators{"Attention", "Einsum", "QAttention", "RotaryEmbedding"};
   std::size_t computed = 0;
   for (const auto& [id, vector] : corpus()) {
     const bool is_one = std::any_of(vector.nodes.begin(), vector.nodes.end(),
                                     [&](const Node& node) { return operators.contains(node.op_type); });
     if (!is_one || id == "attention-causal-one-query") continue;  // docs/bugs-found.md has that one
-    const Verdict verdict = verdict_on(vector, *plain);
+    const Verdict verdict = verdict_on(vector, plain);
     if (verdict.kind == VerdictKind::unsupported) continue;
     EXPECT_TRUE(is_passed(verdict, vector)) << id << ": " << name_of(verdict.kind) << ": " << verdict.detail;
     ++computed;
