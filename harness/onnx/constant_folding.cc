@@ -34,14 +34,16 @@ class Folder {
 };
 
 bool Folder::is_needed(const onnx::NodeProto& node) const {
-  return node.output_size() > 0 && moves_data(node) && needed_.count(node.output(0)) != 0;
+  return node.output_size() > 0 && can_be_folded(node) && needed_.count(node.output(0)) != 0;
 }
 
 void Folder::note_needs(const GraphScope& scope) {
   for (const auto& body : scope.bodies()) note_needs(*body);
   const auto& nodes = scope.graph().node();
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    if (!is_needed(*node) && find_operator(node->domain(), node->op_type()) == nullptr) continue;
+    const bool takes_parameters =
+        find_operator(node->domain(), node->op_type()) != nullptr || has_quantized_name(node->op_type());
+    if (!is_needed(*node) && !takes_parameters) continue;
     needed_.insert(node->input().begin(), node->input().end());
   }
 }
@@ -94,6 +96,13 @@ Result<void> Folder::fold(GraphScope& scope) {
 }
 
 }  // namespace
+
+bool has_quantized_name(std::string_view op_type) {
+  if (op_type == "QuickGelu") return false;
+  return op_type.starts_with("Q") || op_type.starts_with("Dequantize") || op_type.starts_with("DynamicQuantize") ||
+         op_type.find("Integer") != std::string_view::npos || op_type == "MatMulNBits" ||
+         op_type == "GatherBlockQuantized";
+}
 
 Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external) {
   Folder folder(external);

@@ -152,6 +152,26 @@ TEST_F(Folding, ConstantOfShape) {
   expect_bytes({2}, {7, 7});
 }
 
+TEST_F(Folding, ArithmeticOfIntegersWrapsAndIsBroadcast) {
+  net_.constant("b", Tensor::of<std::int8_t>(ElementType::int8, {2, 1}, std::vector<std::int8_t>{100, -2}));
+  net_.node("Sub", {"a", "b"}, "difference");
+  net_.node("Mul", {"difference", "b"}, "product");
+  net_.node("Div", {"product", net_.constant("c", Tensor::scalar<std::int8_t>(ElementType::int8, 3))}, "quotient");
+  node("Add", {"quotient", "a"});
+  // (1 - 100) * 100 is -9900, and 84 of eight bits.
+  expect_bytes({2, 3}, {29, -22, -4, 0, 1, 1});
+}
+
+TEST_F(Folding, ArithmeticOfFloatsRoundsInTheirType) {
+  net_.constant("b", Tensor::of<float>(ElementType::float32, {3}, std::vector<float>{1, 0.1F, 3}));
+  net_.constant("c", Tensor::scalar<float>(ElementType::float32, 0.7F));
+  net_.node("Mul", {"b", "c"}, "product");
+  net_.node("Div", {"product", "b"}, "quotient");
+  node("Sub", {"quotient", net_.constant("d", Tensor::scalar<float>(ElementType::float32, 0.3F))});
+  const auto step = [](float b) { return b * 0.7F / b - 0.3F; };
+  EXPECT_EQ(folded(), Tensor::of<float>(ElementType::float32, {3}, std::vector<float>{step(1), step(0.1F), step(3)}));
+}
+
 TEST_F(Folding, WhatAModelComputesIsNoConstant) {
   net_.input("x", ElementType::int8, {2, 3});
   node("Identity", {"x"});
@@ -230,6 +250,17 @@ TEST(FoldingWrongNodes, GivesNothing) {
       [](Network& net) { net.node("ConstantOfShape", {net.constant("b", row({-1}))}, "v"); },
       [](Network& net) { Network::integer(net.node("Cast", {"a"}, "v"), "to", 99); },
       [](Network& net) { net.node("Identity", {}, "v"); },
+      [](Network& net) { net.node("Add", {"a"}, "v"); },
+      [](Network& net) {
+        net.node("Add", {"a", net.constant("b", row({2}))}, "v");
+      },
+      [](Network& net) {
+        net.constant("b", Tensor::of<std::int8_t>(ElementType::int8, {2}, std::vector<std::int8_t>{1, 2}));
+        net.node("Mul", {"a", "b"}, "v");
+      },
+      [](Network& net) {
+        net.node("Div", {"a", net.constant("b", Tensor::scalar<std::int8_t>(ElementType::int8, 0))}, "v");
+      },
   };
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     Network net;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "harness/core/limits.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/protobuf.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform {
 namespace {
@@ -272,24 +274,84 @@ std::optional<Tensor> concat(const ConstantNodeView& view) {
   return result;
 }
 
-std::optional<Tensor> expand_node(const ConstantNodeView& view) {
-  const Tensor& data = *view.input(0);
-  const auto wanted = view.numbers(1, "");
-  if (!wanted || wanted->size() > limits::kRank) return std::nullopt;
-  Shape shape(std::max(wanted->size(), data.shape.size()), 1);
-  std::copy(wanted->rbegin(), wanted->rend(), shape.rbegin());
+/// `data`, repeated along its axes of size 1 as `shape` wants; nothing where other sizes differ.
+std::optional<Tensor> broadcast(const ConstantNodeView& view, const Tensor& data, Shape shape) {
+  if (shape.size() < data.shape.size()) return std::nullopt;
   Shape strides(shape.size(), 0);
   const Shape own = strides_of(data.shape);
   for (std::size_t i = 0; i < own.size(); ++i) {
     const std::size_t axis = shape.size() - own.size() + i;
-    if (data.shape[i] != 1 && shape[axis] != 1 && shape[axis] != data.shape[i]) return std::nullopt;
     if (data.shape[i] == 1) continue;
-    shape[axis] = data.shape[i];
+    if (shape[axis] != data.shape[i]) return std::nullopt;
     strides[axis] = own[i];
   }
   auto result = view.zeros(data.type, std::move(shape));
   if (!result || result->elements() > std::max(kRepeatedElements, data.elements())) return std::nullopt;
   pick(data, 0, strides, *result);
+  return result;
+}
+
+/// The shape that both are broadcast to; where sizes differ and neither is 1, one of them.
+Shape common_shape(const Shape& a, const Shape& b) {
+  Shape shape(std::max(a.size(), b.size()), 1);
+  std::copy(a.rbegin(), a.rend(), shape.rbegin());
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    std::int64_t& size = shape[shape.size() - b.size() + i];
+    if (size == 1) size = b[i];
+  }
+  return shape;
+}
+
+std::optional<Tensor> expand_node(const ConstantNodeView& view) {
+  const Tensor& data = *view.input(0);
+  const auto wanted = view.numbers(1, "");
+  if (!wanted || wanted->size() > limits::kRank) return std::nullopt;
+  return broadcast(view, data, common_shape(*wanted, data.shape));
+}
+
+std::optional<double> float_result(char sign, double a, double b) {
+  const double result = sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
+  return std::isfinite(result) ? std::optional(result) : std::nullopt;
+}
+
+/// The low bits; the type's own number of them counts.
+std::optional<std::uint64_t> integer_result(char sign, std::int64_t a, std::int64_t b, bool is_signed) {
+  const auto left = static_cast<std::uint64_t>(a);
+  const auto right = static_cast<std::uint64_t>(b);
+  if (sign == '+') return left + right;
+  if (sign == '-') return left - right;
+  if (sign == '*') return left * right;
+  if (b == 0 || (is_signed && b == -1)) return std::nullopt;
+  return is_signed ? static_cast<std::uint64_t>(a / b) : left / right;
+}
+
+/// One step in a float type: a sum, difference, product or quotient in double rounds like the exact one in 24 bits and
+/// fewer.
+template <char kSign>
+std::optional<Tensor> arithmetic(const ConstantNodeView& view) {
+  const Tensor* const second = view.input(1);
+  if (second == nullptr || second->type != view.input(0)->type || view.node.attribute_size() > 0) return std::nullopt;
+  const ElementType type = second->type;
+  const bool is_real = type == ElementType::float32 || type == ElementType::float64 || is_16bit_float(type);
+  if (!is_real && !is_integer(type)) return std::nullopt;
+  const Shape shape = common_shape(view.input(0)->shape, second->shape);
+  const auto a = broadcast(view, *view.input(0), shape);
+  const auto b = broadcast(view, *second, shape);
+  auto result = view.zeros(type, shape);
+  if (!a || !b || !result) return std::nullopt;
+  for (std::int64_t i = 0, count = result->elements(); i < count; ++i) {
+    std::optional<std::uint64_t> bits;
+    if (is_real) {
+      const auto value = float_result(kSign, number_at(*a, i), number_at(*b, i));
+      if (!value) return std::nullopt;
+      bits = reference::encode(reference::float_format(type), *value, reference::Overflow::special);
+    } else {
+      bits = integer_result(kSign, integer_at(*a, i), integer_at(*b, i), is_signed_integer(type));
+    }
+    if (!bits) return std::nullopt;
+    set_raw_bits_at(result->bytes, bits_of(type), i, *bits);
+    if (is_real && !std::isfinite(number_at(*result, i))) return std::nullopt;
+  }
   return result;
 }
 
@@ -378,19 +440,23 @@ struct FoldingRule {
 };
 
 constexpr auto kRules = std::to_array<FoldingRule>({
+    {"Add", arithmetic<'+'>},
     {"Cast", cast_node},
     {"Concat", concat},
     {"Constant", constant, 0},
     {"ConstantOfShape", constant_of_shape},
+    {"Div", arithmetic<'/'>},
     {"Expand", expand_node},
     {"Flatten", flatten},
     {"Gather", gather},
     {"Identity", identity},
+    {"Mul", arithmetic<'*'>},
     {"Reshape", reshape},
     {"Shape", shape_node},
     {"Size", size_node},
     {"Slice", slice},
     {"Squeeze", squeeze},
+    {"Sub", arithmetic<'-'>},
     {"Transpose", transpose},
     {"Unsqueeze", unsqueeze},
 });
@@ -404,7 +470,7 @@ const FoldingRule* rule_of(const onnx::NodeProto& node) {
 
 }  // namespace
 
-bool moves_data(const onnx::NodeProto& node) {
+bool can_be_folded(const onnx::NodeProto& node) {
   return rule_of(node) != nullptr;
 }
 

@@ -361,11 +361,13 @@ Result<void> check_sizes(const GraphScope& scope) {
 
 Result<void> parse_model(std::string_view bytes, onnx::ModelProto& model) {
   QCONFORM_TRY(parse_message(bytes, model));
+  QCONFORM_TRY(inline_functions(model));
   return check_graphs(model.graph());
 }
 
 Result<void> read_model(const std::filesystem::path& file, onnx::ModelProto& model) {
   QCONFORM_TRY(read_message(file, model));
+  QCONFORM_TRY(in_context(file.string(), inline_functions(model)));
   return in_context(file.string(), check_graphs(model.graph()));
 }
 

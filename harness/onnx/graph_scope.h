@@ -114,8 +114,13 @@ class GraphScope {
 /// "node 'huge' (ConstantOfShape)"; of one without a name, "node 3 (Relu)".
 [[nodiscard]] std::string label_of(const onnx::NodeProto& node, int position);
 
-/// Reads and parses a model, and checks its graphs: the way into qconform for models, with parse_model(). Errors name
-/// the file.
+/// Puts the nodes of the model's own functions where they are called, also in bodies, with new names for their values
+/// ("call/name"); functions of functions too. A function that imports another version of a domain than the model stays
+/// with its calls. Errors: a function that calls itself; more nodes than can be meant (`limit`).
+[[nodiscard]] Result<void> inline_functions(onnx::ModelProto& model);
+
+/// Reads and parses a model, puts its functions in place, and checks its graphs: the way into qconform for models, with
+/// parse_model(). Errors name the file.
 [[nodiscard]] Result<void> read_model(const std::filesystem::path& file, onnx::ModelProto& model);
 [[nodiscard]] Result<void> parse_model(std::string_view bytes, onnx::ModelProto& model);
 
@@ -126,18 +131,25 @@ inline constexpr std::int64_t kFoldedBytes = std::int64_t{1} << 28;
 /// Bytes of constants that are read for it, those that several nodes take counted for each.
 inline constexpr std::int64_t kReadBytes = std::int64_t{1} << 30;
 
-/// Adds to `scope` and its bodies the constants that nodes of operators which find_operator() knows take, and that
-/// follow from initializers and Constant nodes by operators that move or convert data (value_of_node()).
+/// Adds to `scope` and its bodies the constants that nodes of operators which find_operator() knows, and others with a
+/// quantized name, take, and that follow from initializers and Constant nodes by operators that move or convert data or
+/// compute with two of them (value_of_node()).
 /// Error: an initializer that is needed for it and cannot be read.
 [[nodiscard]] Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external);
 
-/// Whether value_of_node() knows the node's operator.
-[[nodiscard]] bool moves_data(const onnx::NodeProto& node);
+/// Whether the operator is quantized by its name, whatever its data: Q* (without QuickGelu, which is of floats),
+/// Dequantize*, DynamicQuantize*, *Integer*, MatMulNBits and GatherBlockQuantized, in any domain.
+[[nodiscard]] bool has_quantized_name(std::string_view op_type);
 
-/// The first output of the node for these inputs, null where one is omitted: Cast, Concat, Constant (numbers as
-/// attributes), ConstantOfShape, Expand, Flatten, Gather, Identity, Reshape, Shape, Size, Slice, Squeeze, Transpose and
-/// Unsqueeze, in all their versions. nullopt for other operators, for nodes that ONNX does not allow, and for results
-/// of more than `max_bytes`.
+/// Whether value_of_node() knows the node's operator.
+[[nodiscard]] bool can_be_folded(const onnx::NodeProto& node);
+
+/// The first output of the node for these inputs, null where one is omitted: Add, Cast, Concat, Constant (numbers as
+/// attributes), ConstantOfShape, Div, Expand, Flatten, Gather, Identity, Mul, Reshape, Shape, Size, Slice, Squeeze,
+/// Sub, Transpose and Unsqueeze, in all their versions. Arithmetic is that of the type: floats are rounded to nearest,
+/// ties to even; integers wrap, and their quotients are cut; versions with attributes are left out. nullopt for other
+/// operators, for nodes that ONNX does not allow, for results of more than `max_bytes`, and where a float result is not
+/// finite or an integer one is not defined.
 [[nodiscard]] std::optional<Tensor> value_of_node(const onnx::NodeProto& node, std::span<const Tensor* const> inputs,
                                                   std::int64_t max_bytes);
 

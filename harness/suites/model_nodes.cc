@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kNotReached = "not reached: the run ended before its case";
 constexpr const char* kUnknown = "operator: qconform does not test it";
 constexpr const char* kInNoUnit = "operator: it computes from no quantized data that a unit could begin with";
-constexpr const char* kInFunction = "operator: no cases are made of a function's nodes";
+constexpr const char* kInFunction = "operator: its function has operators of another version than the model";
 constexpr const char* kConstant = "constant: it computes a constant, which cases hold instead";
 
 bool gives_constants(const onnx::NodeProto& node, const GraphScope& scope) {
@@ -44,13 +44,6 @@ std::string full_name(const onnx::NodeProto& node) {
 }
 
 }  // namespace
-
-bool has_quantized_name(std::string_view op_type) {
-  if (op_type == "QuickGelu") return false;
-  return op_type.starts_with("Q") || op_type.starts_with("Dequantize") || op_type.starts_with("DynamicQuantize") ||
-         op_type.find("Integer") != std::string_view::npos || op_type == "MatMulNBits" ||
-         op_type == "GatherBlockQuantized";
-}
 
 bool is_quantized_node(const onnx::NodeProto& node, const GraphScope& scope) {
   if (node.op_type() == "Constant") return false;

@@ -27,16 +27,12 @@ class NodeProto;
 
 namespace qconform {
 
-/// Whether the operator is quantized by its name, whatever its data: Q* (without QuickGelu, which is of floats),
-/// Dequantize*, DynamicQuantize*, *Integer*, MatMulNBits and GatherBlockQuantized, in any domain.
-[[nodiscard]] bool has_quantized_name(std::string_view op_type);
-
 /// Whether the node is quantized: by its name, or because it takes or gives data of 2, 4 or 8 bits. Constant nodes are
 /// data themselves and no quantized nodes.
 [[nodiscard]] bool is_quantized_node(const onnx::NodeProto& node, const GraphScope& scope);
 
 /// Every node of a model by its position: those of the outermost graph from 0 on, each body of a node behind the whole
-/// graph that it belongs to, and the nodes of functions last.
+/// graph that it belongs to, and the nodes of functions that were not put in place (inline_functions()) last.
 class ModelNodes {
  public:
   /// `scope` knows constants and types. `in_units`: positions of nodes that cases of units may hold.

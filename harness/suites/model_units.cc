@@ -84,7 +84,7 @@ class UnitFinder {
     while (nodes.size() < kMostUnitNodes) {
       const auto next = next_behind(tail, nodes);
       if (!next) break;
-      if (is_dequantize(graph_.node(anchor)) && tail == anchor) named = *next;
+      if (dequantizes(tail)) named = *next;
       nodes.insert(*next);
       add_sources(*next, nodes);
       add_derived(*next, nodes);
@@ -134,13 +134,19 @@ class UnitFinder {
     const onnx::NodeProto& node = graph_.node(next);
     if (!is_judged(next) || nodes.contains(next) || is_dynamic(node)) return std::nullopt;
     if (is_quantize(node)) return next;
-    if (is_dequantize(graph_.node(tail))) return is_quantized_node(node, scope_) ? std::nullopt : std::optional(next);
+    if (dequantizes(tail)) return is_quantized_node(node, scope_) ? std::nullopt : std::optional(next);
     const auto is_known = [&](const std::string& name) {
       return name.empty() || scope_.constant(name) != nullptr || is_computed_by(nodes, name) || is_derived(name, nodes);
     };
     if (!scales_or_shifts(node) || !std::all_of(node.input().begin(), node.input().end(), is_known))
       return std::nullopt;
     return next;
+  }
+
+  // Whether the node makes floats of quantized data: a DequantizeLinear, or the Casts and arithmetic that stand for one
+  // where the data are constants.
+  [[nodiscard]] bool dequantizes(int node) const {
+    return is_dequantize(graph_.node(node)) || is_derived(graph_.node(node).output(0), {});
   }
 
   // Whether the value follows from constants and outputs of `nodes` alone: the product of two scales.

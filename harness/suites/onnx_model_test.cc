@@ -398,6 +398,40 @@ TEST_F(OnnxModel, DequantizedOperandsOfFloatResultsAreUnits) {
   EXPECT_EQ(cases[1].op_types(), "DequantizeLinear+MatMul");
 }
 
+// Some exporters write a DequantizeLinear of weights as the arithmetic that it is.
+TEST_F(OnnxModel, CastsAndArithmeticOfConstantsAreDequantizedOperands) {
+  Network net;
+  net.input("x", ElementType::float32, {2, 3});
+  net.constant("w", Tensor::of<std::int8_t>(ElementType::int8, {3, 4}, std::vector<std::int8_t>(12, 2)));
+  Network::integer(net.node("Cast", {"w"}, "real"), "to", 1);
+  net.node("Sub", {"real", net.constant("wz", Tensor::scalar<float>(ElementType::float32, 5))}, "centred");
+  net.node("Mul", {"centred", net.scale("ws")}, "weights");
+  net.node("MatMul", {"x", "weights"}, "y");
+  net.graph().add_output()->set_name("y");
+  const Case one = only_case(net);
+  EXPECT_EQ(one.op_types(), "Cast+Sub+Mul+MatMul");
+  EXPECT_EQ(classify(one).expectation(), Expectation::valid);
+}
+
+TEST_F(OnnxModel, UnitsAreCutFromFunctions) {
+  Network net;
+  net.add_opset("own", 1);
+  onnx::FunctionProto& function = *net.model().add_functions();
+  function.set_domain("own");
+  function.set_name("Dequantized");
+  for (const char* input : {"a", "scale"}) function.add_input(input);
+  function.add_output("b");
+  function.add_opset_import()->set_version(13);
+  onnx::NodeProto& node = *function.add_node();
+  node.set_op_type("DequantizeLinear");
+  for (const char* input : {"a", "scale"}) node.add_input(input);
+  node.add_output("b");
+  net.input("x", ElementType::uint8, {1, 4});
+  net.node("Dequantized", {"x", net.scale("xs")}, "y", "own");
+  net.graph().add_output()->set_name("y");
+  EXPECT_EQ(only_case(net).op_types(), "DequantizeLinear");
+}
+
 TEST_F(OnnxModel, UnitsAreCutFromBodies) {
   Network net;
   net.input("condition", ElementType::boolean, {});
