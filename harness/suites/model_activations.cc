@@ -60,6 +60,15 @@ std::int64_t bytes_of_value(const GraphScope& scope, const std::string& name) {
   return shape && is_known(facts.type) ? bytes_for(facts.type, elements_of(*shape)) : 0;
 }
 
+// The model with inputs of stated sizes, as its parts have them: what is fused may depend on sizes.
+onnx::ModelProto with_shapes_of(onnx::ModelProto model, const NamedTensors& inputs) {
+  for (onnx::ValueInfoProto& info : *model.mutable_graph()->mutable_input()) {
+    const auto input = inputs.find(info.name());
+    if (input != inputs.end()) write_value_info(info.name(), input->second.type, input->second.shape, info);
+  }
+  return model;
+}
+
 constexpr std::uint64_t kRunSeconds = 600;  // seconds of processor time that a run may take
 
 using OperatorCounts = std::map<std::string, std::int64_t>;
@@ -138,6 +147,12 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   std::set<std::string> wanted;
   if (options.takes_nodes_apart) wanted = values_around_quantized_nodes(scope);
   wanted.insert(options.also.begin(), options.also.end());
+  // Without a setting nodes are computed as stated: nothing is fused. Else the model runs to its end, to be compared.
+  const bool may_fuse = !options.runtime.word.empty() && options.runtime.word != "disabled";
+  for (const onnx::ValueInfoProto& output : model.graph().output()) {
+    const ElementType type = facts_of(output).type;
+    if (may_fuse && is_known(type) && type != ElementType::string) wanted.insert(output.name());
+  }
   constexpr std::int64_t kValuesOfPart = std::int64_t{1} << 29;
   QCONFORM_ASSIGN(const auto parts,
                   ModelParts::of(model, wanted,
@@ -148,13 +163,11 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   QCONFORM_ASSIGN(auto values, TensorFile::open());
   for (const auto& [name, tensor] : inputs) QCONFORM_TRY(values.add(name, tensor));
   const ForkLimits limits{.cpu_seconds = kRunSeconds, .address_space = options.memory};
-  // Without a setting nodes are computed as stated: nothing is fused.
-  const bool may_fuse = !options.runtime.word.empty() && options.runtime.word != "disabled";
   // Another copy of a large model would take too much.
   constexpr std::size_t kShownModelBytes = std::size_t{1} << 28;
   std::string plain;
   if (may_fuse && model.ByteSizeLong() <= kShownModelBytes) {
-    QCONFORM_ASSIGN(plain, message_bytes(model));
+    QCONFORM_ASSIGN(plain, message_bytes(with_shapes_of(model, inputs)));
   }
   const auto run = [&]() -> Result<std::string> {
     QCONFORM_ASSIGN(auto disturbed, run_parts({parts, options.folder, options.runtime}, plain, inputs, values));

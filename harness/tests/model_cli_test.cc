@@ -24,7 +24,8 @@ using ::testing::Not;
 constexpr int kLayers = 50;
 constexpr std::int64_t kWidth = 24;
 
-// Fifty products of matrices, dynamically quantized: a Relu behind each. Layer `changed` has another column of weights.
+// Fifty products of matrices, dynamically quantized: a LeakyRelu behind each, and a Softmax behind all. Layer `changed`
+// has another column of weights.
 Network deep_network(int changed) {
   Network net;
   net.input("x0", ElementType::float32, {2, kWidth});
@@ -49,7 +50,9 @@ Network deep_network(int changed) {
     x = "x" + id;
     net.node("LeakyRelu", {"y" + id}, x);
   }
-  net.graph().add_output()->set_name(x);
+  net.node("Sigmoid", {x}, "between");
+  net.node("Softmax", {"between"}, "probabilities");
+  net.graph().add_output()->set_name("probabilities");
   net.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(1);
   return net;
 }
@@ -80,6 +83,7 @@ TEST_F(ModelCommand, JudgesEveryLayerOnItsOwnInputs) {
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
   EXPECT_THAT(ran.output, AllOf(HasSubstr("no layer is wrong"), HasSubstr("judged 100 of 100 quantized nodes"),
                                 HasSubstr(std::string(kLayers, '.'))));
+  EXPECT_THAT(ran.output, Not(HasSubstr("taking the values out"))) << "what stands behind the last layer runs too";
 }
 
 TEST_F(ModelCommand, NamesTheLayerThatIsWrongAndNoOther) {
