@@ -430,7 +430,8 @@ std::span<const Defect> graph_kernel_defects() {
 std::span<const DefectList> graph_defects() {
   static const DefectList kLists[] = {{DefectTopic::graphs, rewriting_defects()},
                                       {DefectTopic::graphs, graph_constant_defects()},
-                                      {DefectTopic::graphs, graph_kernel_defects()}};
+                                      {DefectTopic::graphs, graph_kernel_defects()},
+                                      {DefectTopic::graphs, graph_operator_defects()}};
   return kLists;
 }
 

@@ -95,5 +95,6 @@ inline constexpr Stage<GraphChange (*)(const GraphStep& step)> quantize{{"quanti
 [[nodiscard]] std::span<const Defect> rewriting_defects();
 [[nodiscard]] std::span<const Defect> graph_constant_defects();
 [[nodiscard]] std::span<const Defect> graph_kernel_defects();
+[[nodiscard]] std::span<const Defect> graph_operator_defects();
 
 }  // namespace qconform::diagnose

@@ -439,8 +439,8 @@ std::string column_zero_point(GraphDraft& d, ElementType type, std::int64_t colu
 }
 
 // x is uint8, and `zero_point` its own.
-std::string matmul_integer(GraphDraft& d, const std::string& x, const std::string& zero_point, std::int64_t depth) {
-  const std::int64_t columns = d.rng.between(1, 12);
+std::string matmul_integer(GraphDraft& d, const std::string& x, const std::string& zero_point, std::int64_t depth,
+                           std::int64_t columns) {
   const Tensor w = bytes_of(d, {depth, columns});
   const ElementType type = w.type;
   const std::string b = d.build.initializer(w);
@@ -449,13 +449,32 @@ std::string matmul_integer(GraphDraft& d, const std::string& x, const std::strin
   return d.build.node("MatMulInteger", inputs);
 }
 
+// Scales of weights, one or one for each column, of the ranks that quantizers and exporters give them.
+std::string weight_scales(GraphDraft& d, std::int64_t columns) {
+  const Shape shapes[] = {{}, {1}, {1, 1}, {columns}, {1, columns}, {1, 1, columns}};
+  static constexpr std::size_t kUsual[] = {0, 0, 0, 1, 1, 3, 3, 3, 2, 4, 5};
+  const Shape& shape = shapes[d.rng.pick(kUsual)];
+  std::vector<float> scales(static_cast<std::size_t>(elements_of(shape)));
+  for (float& scale : scales) scale = d.draw_scale();
+  return d.build.initializer(make::float32(shape, scales));
+}
+
+std::string column_bias(GraphDraft& d, std::int64_t columns) {
+  std::vector<float> bias(static_cast<std::size_t>(columns));
+  for (float& value : bias) value = d.draw_scale() * static_cast<float>(d.rng.between(-100, 100));
+  return d.build.initializer(make::float32({columns}, bias));
+}
+
 std::optional<Wire> dynamic_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
   const std::vector<std::string> q = d.build.nodes("DynamicQuantizeLinear", {x.name}, 3);
-  const std::string sum = matmul_integer(d, q[0], q[2], x.shape.back());
+  const std::int64_t columns = d.rng.between(1, 12);
+  const std::string sum = matmul_integer(d, q[0], q[2], x.shape.back(), columns);
   const std::string real = d.build.node("Cast", {sum}, {{"to", std::int64_t{1}}});
-  const std::string scale = d.build.node("Mul", {q[1], d.build.initializer(make::float32(d.draw_scale()))});
-  return d.wire(d.build.node("Mul", {real, scale}));
+  const std::string scale = d.build.node("Mul", {q[1], weight_scales(d, columns)});
+  const std::string y = d.build.node("Mul", {real, scale});
+  if (d.rng.chance(1, 2)) return d.wire(y);
+  return d.wire(d.build.node("Add", {y, column_bias(d, columns)}));
 }
 
 // One node of com.microsoft in the place of those: with a scale for all columns or for each, and a bias.
@@ -470,11 +489,7 @@ std::optional<Wire> fused_dynamic_matmul(GraphDraft& d, const Wire& x) {
   const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
   std::vector<std::string> inputs{x.name, b, d.build.initializer(make::float32(per, scales)),
                                   column_zero_point(d, type, columns)};
-  if (d.rng.chance(1, 2)) {
-    std::vector<float> bias(static_cast<std::size_t>(columns));
-    for (float& value : bias) value = d.draw_scale() * static_cast<float>(d.rng.between(-100, 100));
-    inputs.push_back(d.build.initializer(make::float32({columns}, bias)));
-  }
+  if (d.rng.chance(1, 2)) inputs.push_back(column_bias(d, columns));
   while (inputs.back().empty()) inputs.pop_back();
   return d.wire(d.build.node("DynamicQuantizeMatMul", inputs, {}, "com.microsoft"));
 }
@@ -693,22 +708,90 @@ std::optional<Wire> topk(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.nodes("TopK", {x.name, k}, 2, attributes)[0]);
 }
 
-// A graph of one node that is no operator by itself.
-Case draw_alone(GraphDraft& d) {
+// Graphs of one node that is no operator by itself.
+
+using Alone = Case (*)(GraphDraft& d);
+
+Case dynamic_alone(GraphDraft& d) {
   const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
-  if (d.opset() >= 11 && d.rng.chance(1, 3)) {
-    std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
-    for (float& value : values) {
-      value = d.draw_scale();
-      value *= static_cast<float>(d.rng.between(-300, 300));
-    }
-    return d.build.build(d.build.nodes("DynamicQuantizeLinear", {d.build.input(make::float32(shape, values))}, 3));
+  std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
+  for (float& value : values) {
+    value = d.draw_scale();
+    value *= static_cast<float>(d.rng.between(-300, 300));
   }
+  return d.build.build(d.build.nodes("DynamicQuantizeLinear", {d.build.input(make::float32(shape, values))}, 3));
+}
+
+Case product_alone(GraphDraft& d) {
+  const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
   const Tensor a = bytes_of(d, shape);
   const ElementType type = a.type;
   std::string zero_point;
   if (d.rng.chance(1, 2)) zero_point = d.build.initializer(make::integer(type, d.zero_point(type)));
-  return d.build.build({matmul_integer(d, d.build.input(a), zero_point, shape[1])});
+  const std::int64_t columns = d.rng.between(1, 12);
+  return d.build.build({matmul_integer(d, d.build.input(a), zero_point, shape[1], columns)});
+}
+
+// Rows of blocks, the last of which may be cut.
+Case gathered_alone(GraphDraft& d) {
+  const bool is_packed = d.opset() < 21 || d.rng.chance(1, 2);
+  const std::int64_t bits = is_packed && d.rng.chance(1, 2) ? 8 : 4;
+  const std::int64_t block = d.rng.chance(2, 3) ? 16 : 32;
+  const std::int64_t rows = d.rng.between(1, 6);
+  const std::int64_t columns = 2 * d.rng.between(1, 40);
+  const std::int64_t blocks = (columns + block - 1) / block;
+  const std::int64_t held = is_packed ? 8 / bits : 1;  // elements of a byte
+  const ElementType type = is_packed ? uint8 : d.rng.chance(1, 2) ? int4 : uint4;
+  std::vector<float> scales(static_cast<std::size_t>(rows * blocks));
+  for (float& scale : scales) scale = d.draw_scale();
+  const Shape chosen = d.rng.chance(1, 2) ? Shape{d.rng.between(1, 5)} : Shape{1, 3};
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(elements_of(chosen)));
+  for (std::int64_t& index : indices) index = d.rng.between(0, rows - 1);
+  std::vector<std::string> inputs{d.build.initializer(d.data(type, {rows, columns / held})),
+                                  d.build.input(make::integers(int64, chosen, indices)),
+                                  d.build.initializer(make::float32({rows, blocks}, scales))};
+  if (d.rng.chance(1, 2)) inputs.push_back(d.build.initializer(d.data(type, {rows, (blocks + held - 1) / held})));
+  const std::vector<Attribute> attributes{{"bits", bits}, {"block_size", block}, {"quantize_axis", std::int64_t{1}}};
+  return d.build.build({d.build.node("GatherBlockQuantized", inputs, attributes, "com.microsoft")});
+}
+
+// A layer of one direction, whose gates are neither open nor shut.
+Case lstm_alone(GraphDraft& d) {
+  const std::int64_t steps = d.rng.between(1, 4);
+  const std::int64_t batch = d.rng.between(1, 3);
+  const std::int64_t size = d.rng.between(1, 8);
+  const std::int64_t hidden = d.rng.between(1, 6);
+  const auto floats = [&](Shape shape, int exponent) {
+    std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
+    for (float& value : values) value = std::ldexp(static_cast<float>(d.rng.between(-128, 127)), exponent);
+    return make::float32(std::move(shape), values);
+  };
+  const ElementType type = d.rng.chance(1, 2) ? uint8 : int8;
+  const auto weights = [&](std::int64_t rows) { return d.build.initializer(d.data(type, {1, rows, 4 * hidden})); };
+  const auto scale = [&] { return d.build.initializer(make::float32({1}, {std::ldexp(d.draw_scale(), -6)})); };
+  const auto zero_point = [&] { return d.build.initializer(make::integers(type, {1}, {type == uint8 ? 128 : 0})); };
+  const std::string x = d.build.input(floats({steps, batch, size}, -5));
+  const std::string w = weights(size);
+  const std::string r = weights(hidden);
+  std::vector<std::string> inputs{x, w, r, "", "", "", "", ""};
+  if (d.rng.chance(1, 2)) inputs[3] = d.build.initializer(floats({1, 8 * hidden}, -7));
+  if (d.rng.chance(1, 3)) {
+    inputs[5] = d.build.initializer(floats({1, batch, hidden}, -7));
+    inputs[6] = d.build.initializer(floats({1, batch, hidden}, -7));
+  }
+  for (int i = 0; i < 2; ++i) {
+    inputs.push_back(scale());
+    inputs.push_back(zero_point());
+  }
+  std::vector<Attribute> attributes{{"hidden_size", hidden}};
+  if (d.rng.chance(1, 3)) attributes.push_back({"direction", std::string("reverse")});
+  return d.build.build(d.build.nodes("DynamicQuantizeLSTM", inputs, 3, attributes, "com.microsoft"));
+}
+
+Case draw_alone(GraphDraft& d) {
+  static constexpr Alone kAlone[] = {dynamic_alone, product_alone, gathered_alone, gathered_alone, lstm_alone};
+  const Alone draw = d.rng.pick(kAlone);
+  return draw == dynamic_alone && d.opset() < 11 ? product_alone(d) : draw(d);
 }
 
 // Q and DQ, in half of the cases with a scale of float16 at DQ.
@@ -774,7 +857,7 @@ Case draw_graph(std::uint64_t seed, std::uint64_t index) {
   GraphDraft draft(seed, index, opset_version);
   const auto weights = weights_of(seed, index);
   Rng& rng = draft.rng;
-  if (rng.chance(1, 48)) return draw_alone(draft);
+  if (rng.chance(1, 32)) return draw_alone(draft);
   Wire x = draft.operand(draw_shape(rng), true);
   std::vector<std::string> outputs;
   std::string also;  // an inner Q that is an output of the graph too
