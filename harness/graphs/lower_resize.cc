@@ -1,10 +1,12 @@
-// Resize, where the text leaves no choice: nearest where no rounding of a coordinate decides, linear where the
-// coordinates have no rounding.
+// Resize: nearest where no rounding of a coordinate decides, linear and cubic with weights that lie between those of
+// the ways in which implementations compute coordinates.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "harness/graphs/node_lowering.h"
 
@@ -173,47 +175,104 @@ bool emit_nearest(const NodeLowering& node, Coordinates coordinates, const std::
   return node.emit_move(std::move(shape), gathered(node.shape(0), positions));
 }
 
+// An element of an axis, and its share in one output position; the share is a range where coordinates are rounded.
 struct ResizeTap {
   std::int64_t position;
-  double weight;
+  double low;
+  double high;
+
+  [[nodiscard]] bool is_exact() const { return low == high && static_cast<float>(low) == low; }
+};
+using TapsOfPosition = std::vector<ResizeTap>;
+
+/// How neighbours are weighed.
+struct Interpolation {
+  bool is_cubic = false;
+  double a = -0.75;  // cubic_coeff_a
 };
 
-// Returns the taps of each output position of an axis, one or two.
-std::optional<std::vector<std::vector<ResizeTap>>> linear_taps(const NodeLowering& node, Coordinates coordinates,
-                                                               const ResizedAxis& axis) {
-  std::vector<std::vector<ResizeTap>> taps;
+// The weights around x, by position.
+std::map<std::int64_t, double> weights_around(double x, const Interpolation& way, std::int64_t last) {
+  std::map<std::int64_t, double> weights;
+  const auto add = [&](std::int64_t position, double weight) {
+    if (weight != 0) weights[std::clamp<std::int64_t>(position, 0, last)] += weight;
+  };
+  if (!way.is_cubic) x = std::clamp(x, 0.0, static_cast<double>(last));
+  const auto low = static_cast<std::int64_t>(std::floor(x));
+  const double t = x - std::floor(x);
+  if (!way.is_cubic) {
+    add(low, 1 - t);
+    add(low + 1, t);
+    return weights;
+  }
+  const double a = way.a;
+  const auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  const auto far = [&](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  add(low - 1, far(1 + t));
+  add(low, near(t));
+  add(low + 1, near(1 - t));
+  add(low + 2, far(2 - t));
+  return weights;
+}
+
+// By all ways to compute the coordinate. Those that differ, and weights that float32 rounds, stand for others: formulas
+// with a few roundings more, whose coordinates lie that far off.
+TapsOfPosition taps_of_position(const std::array<double, 4>& coordinates, const Interpolation& way, std::int64_t last) {
+  std::map<std::int64_t, std::pair<double, double>> ranges;
+  std::map<std::int64_t, std::size_t> seen;
+  for (const double x : coordinates) {
+    for (const auto& [position, weight] : weights_around(x, way, last)) {
+      const auto [range, is_new] = ranges.emplace(position, std::pair(weight, weight));
+      range->second.first = std::min(range->second.first, weight);
+      range->second.second = std::max(range->second.second, weight);
+      ++seen[position];
+    }
+  }
+  TapsOfPosition taps;
+  for (const auto& [position, range] : ranges) {
+    const bool is_sure = seen[position] == coordinates.size();
+    taps.push_back({position, is_sure ? range.first : std::min(range.first, 0.0),
+                    is_sure ? range.second : std::max(range.second, 0.0)});
+  }
+  if (std::all_of(taps.begin(), taps.end(), [](const ResizeTap& tap) { return tap.is_exact(); })) return taps;
+  const double roundings = way.is_cubic ? 32 : 4;
+  const double slack = std::ldexp(roundings * std::max(1.0, std::fabs(coordinates[0])), -24);
+  for (ResizeTap& tap : taps) {
+    tap.low -= slack;
+    tap.high += slack;
+  }
+  return taps;
+}
+
+std::vector<TapsOfPosition> taps_of_axis(Coordinates coordinates, const Interpolation& way, const ResizedAxis& axis) {
+  std::vector<TapsOfPosition> taps;
   taps.reserve(static_cast<std::size_t>(axis.output));
   for (std::int64_t i = 0; i < axis.output; ++i) {
-    const auto ways = axis.is_same() ? std::array<double, 4>{} : originals(coordinates, axis, i);
-    if (std::any_of(ways.begin(), ways.end(), [&](double x) { return x != ways[0]; })) {
-      node.limit("scales", fmt::format("the weights of {} of {} depend on rounding", i, axis.output));
-      return std::nullopt;
-    }
-    const double last = static_cast<double>(axis.input - 1);
-    const double x = axis.is_same() ? static_cast<double>(i) : std::clamp(ways[0], 0.0, last);
-    const auto low = static_cast<std::int64_t>(std::floor(x));
-    const double weight = x - std::floor(x);
-    taps.push_back(weight == 0 ? std::vector<ResizeTap>{{low, 1}}
-                               : std::vector<ResizeTap>{{low, 1 - weight}, {low + 1, weight}});
+    taps.push_back(axis.is_same() ? TapsOfPosition{{i, 1, 1}}
+                                  : taps_of_position(originals(coordinates, axis, i), way, axis.input - 1));
   }
   return taps;
 }
 
 struct WeightedTaps {
   ListedTaps taps;
-  std::vector<double> weights;
+  std::vector<double> low;
+  std::vector<double> high;
 };
 
 // One more axis, the last one so far.
-WeightedTaps with_axis(const WeightedTaps& all, const std::vector<std::vector<ResizeTap>>& axis, std::int64_t extent) {
+WeightedTaps with_axis(const WeightedTaps& all, const std::vector<TapsOfPosition>& axis, std::int64_t extent) {
   WeightedTaps wider;
   for (std::size_t i = 0; i + 1 < all.taps.begin.size(); ++i) {
-    for (const std::vector<ResizeTap>& taps : axis) {
+    for (const TapsOfPosition& taps : axis) {
       for (auto at = static_cast<std::size_t>(all.taps.begin[i]); at < static_cast<std::size_t>(all.taps.begin[i + 1]);
            ++at) {
         for (const ResizeTap& tap : taps) {
+          const auto [low, high] = std::minmax(
+              {all.low[at] * tap.low, all.low[at] * tap.high, all.high[at] * tap.low, all.high[at] * tap.high});
           wider.taps.index.push_back(all.taps.index[at] * extent + tap.position);
-          wider.weights.push_back(all.weights[at] * tap.weight);
+          wider.low.push_back(low);
+          wider.high.push_back(high);
         }
       }
       wider.taps.begin.push_back(static_cast<std::int64_t>(wider.taps.index.size()));
@@ -222,39 +281,53 @@ WeightedTaps with_axis(const WeightedTaps& all, const std::vector<std::vector<Re
   return wider;
 }
 
-bool emit_linear(const NodeLowering& node, Coordinates coordinates, const std::vector<ResizedAxis>& axes, Shape shape) {
+// The weights as a value: ranges allow for the rounding of products of several axes' weights and of sums by axis.
+std::optional<ValueId> stated_weights(const NodeLowering& node, WeightedTaps& all) {
+  constexpr double kRoundings = 8.0 / 0x1p24;
+  const Shape listed{static_cast<std::int64_t>(all.low.size())};
+  bool is_exact = true;
+  for (std::size_t i = 0; i < all.low.size(); ++i) {
+    is_exact = is_exact && ResizeTap{0, all.low[i], all.high[i]}.is_exact();
+  }
+  for (std::size_t i = 0; !is_exact && i < all.low.size(); ++i) {
+    const double room = kRoundings * std::max(std::fabs(all.low[i]), std::fabs(all.high[i]));
+    all.low[i] = static_cast<double>(static_cast<float>(all.low[i] - room));
+    all.high[i] = static_cast<double>(static_cast<float>(all.high[i] + room));
+  }
+  const ValueId low = node.add_stated(ElementType::float32, listed, std::move(all.low));
+  if (is_exact) return low;
+  const ValueId high = node.add_stated(ElementType::float32, listed, std::move(all.high));
+  return node.compute(Elementwise{.function = Function::either}, {low, high}, listed, ElementType::float32);
+}
+
+bool emit_weighted(const NodeLowering& node, Coordinates coordinates, const Interpolation& way,
+                   const std::vector<ResizedAxis>& axes, Shape shape) {
   using enum ElementType;
   const ElementType type = node.type(0);
   if (type != float32 && !is_16bit_float(type)) {
-    return node.limit("X", name_of(type) + " is not judged beside mode linear");
+    return node.limit("X", name_of(type) + " is not judged beside modes linear and cubic");
   }
-  std::vector<std::vector<std::vector<ResizeTap>>> taps;
+  std::vector<std::vector<TapsOfPosition>> taps;
   std::int64_t count = 1;
   for (const ResizedAxis& axis : axes) {
-    auto found = linear_taps(node, coordinates, axis);
-    if (!found) return false;
+    taps.push_back(taps_of_axis(coordinates, way, axis));
     std::int64_t sum = 0;
-    for (const auto& some : *found) sum += static_cast<std::int64_t>(some.size());
+    for (const TapsOfPosition& some : taps.back()) sum += static_cast<std::int64_t>(some.size());
     count = saturating_product(count, sum);
-    taps.push_back(std::move(*found));
   }
-  if (!node.claim_taps(count)) return false;
-  WeightedTaps all{{{0, 1}, {0}}, {1}};
+  if (!node.claim_taps(saturating_product(count, 2))) return false;
+  WeightedTaps all{{{0, 1}, {0}}, {1}, {1}};
   for (std::size_t axis = 0; axis < axes.size(); ++axis) all = with_axis(all, taps[axis], axes[axis].input);
-  for (const double weight : all.weights) {
-    if (static_cast<float>(weight) != weight) return node.limit("scales", "the weights are no float32 numbers");
-  }
   node.rounds();
-  const Shape listed{static_cast<std::int64_t>(all.weights.size())};
-  const ValueId weights = node.add_stated(float32, listed, std::move(all.weights));
-  return node.emit(WeightedSum{.taps = std::move(all.taps)}, {node.id(0), weights}, std::move(shape));
+  const auto weights = stated_weights(node, all);
+  if (!weights) return false;
+  return node.emit(WeightedSum{.taps = std::move(all.taps)}, {node.id(0), *weights}, std::move(shape));
 }
 
 bool check_choices(const NodeLowering& node, const std::string& mode) {
   if (mode != "nearest" && mode != "linear" && (mode != "cubic" || node.opset() < 11)) {
     return node.violate("mode", fmt::format("\"{}\" is none at opset {}", mode, node.opset()));
   }
-  if (mode == "cubic") return node.limit("mode", "cubic is not judged");
   for (const char* name : {"antialias", "exclude_outside"}) {
     if (node.get_or<std::int64_t>(name, 0) != 0) return node.limit(name, "is not judged");
   }
@@ -282,8 +355,9 @@ bool lower_resize(const NodeLowering& node) {
     shape.push_back(axis.output);
   }
   if (!node.claim(shape)) return false;
-  return mode == "nearest" ? emit_nearest(node, *coordinates, *axes, std::move(shape))
-                           : emit_linear(node, *coordinates, *axes, std::move(shape));
+  if (mode == "nearest") return emit_nearest(node, *coordinates, *axes, std::move(shape));
+  const Interpolation way{mode == "cubic", static_cast<double>(node.get_or<float>("cubic_coeff_a", -0.75F))};
+  return emit_weighted(node, *coordinates, way, *axes, std::move(shape));
 }
 
 using namespace node_types;

@@ -349,7 +349,7 @@ struct NodeOperator {
 [[nodiscard]] std::span<const NodeOperator> integer_product_nodes();
 [[nodiscard]] std::span<const NodeOperator> microsoft_nodes();
 [[nodiscard]] std::span<const NodeOperator> normalization_nodes();
-[[nodiscard]] std::span<const NodeOperator> lstm_nodes();
+[[nodiscard]] std::span<const NodeOperator> recurrent_nodes();
 [[nodiscard]] std::span<const NodeOperator> attention_nodes();
 
 /// Returns the operators of all the lists above.

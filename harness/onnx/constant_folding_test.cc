@@ -159,7 +159,7 @@ TEST_F(Folding, ArithmeticOfIntegersWrapsAndIsBroadcast) {
   net_.node("Div", {"product", net_.constant("c", Tensor::scalar<std::int8_t>(ElementType::int8, 3))}, "quotient");
   node("Add", {"quotient", "a"});
   // (1 - 100) * 100 is -9900, and 84 of eight bits.
-  expect_bytes({2, 3}, {29, -22, -4, 0, 1, 1});
+  expect_bytes({2, 3}, {29, -22, 12, 0, 1, 1});
 }
 
 TEST_F(Folding, ArithmeticOfFloatsRoundsInTheirType) {

@@ -22,7 +22,7 @@ constexpr int kFunctionOverload = 13;   // FunctionProto.overload
 constexpr int kNodeOverload = 8;        // NodeProto.overload
 
 constexpr std::size_t kDeepestCalls = 64;
-constexpr std::size_t kMostInlinedNodes = std::size_t{1} << 20;
+constexpr std::size_t kMostInlinedNodes = std::size_t{1} << 18;
 
 template <typename Use>
 void for_each_unknown(const google::protobuf::Message& message, int number, Use use) {
@@ -129,6 +129,7 @@ class Inliner {
   std::map<std::string, std::int64_t> opsets_;
   std::map<Key, CalledFunction> functions_;
   std::set<std::string> names_;
+  std::map<std::string, std::size_t> calls_;  // prefixes that begin with a name and are taken
   std::size_t written_ = 0;
 };
 
@@ -170,7 +171,7 @@ const CalledFunction* Inliner::called_by(const onnx::NodeProto& node) const {
 // Begins no name of the model.
 std::string Inliner::new_prefix(const onnx::NodeProto& call) {
   const std::string stem = call.name().empty() ? call.op_type() : call.name();
-  for (std::size_t i = 0;; ++i) {
+  for (std::size_t& i = calls_[stem];; ++i) {
     std::string prefix = stem + (i == 0 ? "" : "#" + std::to_string(i)) + "/";
     const auto next = names_.lower_bound(prefix);
     if (next != names_.end() && next->starts_with(prefix)) continue;

@@ -502,6 +502,25 @@ void layer_normalization(Draft& d, bool has_bias) {
   if (d.chance(2)) d.set("axis", std::int64_t{-1});
 }
 
+// A layer of one direction or of both; the first inputs are those of both layers.
+void recurrent(Draft& d, std::int64_t gates) {
+  const std::int64_t directions = d.between(1, 2);
+  const std::int64_t batch = d.between(1, 3);
+  const std::int64_t size = d.between(1, 3);
+  const std::int64_t hidden = d.between(1, 3);
+  d.data({d.between(1, 3), batch, size});
+  d.data({directions, gates * hidden, size});
+  d.data({directions, gates * hidden, hidden});
+  if (d.chance(2)) {
+    d.data({directions, 2 * gates * hidden});
+    d.omit();
+    d.data({directions, batch, hidden});
+  }
+  d.set("hidden_size", hidden);
+  if (directions == 2) d.set("direction", std::string("bidirectional"));
+  d.outputs = gates == 4 ? 3 : 2;
+}
+
 using Draw = std::function<void(Draft&)>;
 
 const std::map<std::string_view, Draw>& draws() {
@@ -578,6 +597,8 @@ const std::map<std::string_view, Draw>& draws() {
       {"DepthToSpace", [](Draft& d) { blocks(d, true); }},
       {"SpaceToDepth", [](Draft& d) { blocks(d, false); }},
       {"Resize", resize},
+      {"LSTM", [](Draft& d) { recurrent(d, 4); }},
+      {"GRU", [](Draft& d) { recurrent(d, 3); }},
       {"Constant", constant},
   };
   return all;

@@ -304,15 +304,23 @@ class RandomModel {
     }
   }
 
-  // Its nodes are the model's too, and are counted by their names.
+  // Its nodes stand where it is called.
   void add_function() {
     onnx::FunctionProto& function = *net_.model().add_functions();
     function.set_name("F");
     function.set_domain("com.example");
-    for (const char* op_type : {"QuantizeLinear", "Relu", "MatMulInteger"}) {
-      function.add_node()->set_op_type(op_type);
-    }
-    quantized_ += 2;
+    for (const char* input : {"a", "scale", "zero_point"}) function.add_input(input);
+    function.add_output("b");
+    function.add_opset_import()->set_version(21);
+    const auto add_step = [&](const char* op_type, std::initializer_list<const char*> inputs, const char* output) {
+      onnx::NodeProto& node = *function.add_node();
+      node.set_op_type(op_type);
+      for (const char* input : inputs) node.add_input(input);
+      node.add_output(output);
+    };
+    add_step("Relu", {"a"}, "inside");
+    add_step("QuantizeLinear", {"inside", "scale", "zero_point"}, "b");
+    for (int call = 0; call < 2; ++call) add("F", {any(float32), "s", "z"}, uint8, true, "com.example");
   }
 
   Rng rng_;

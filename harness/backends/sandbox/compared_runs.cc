@@ -59,13 +59,24 @@ void change(Tensor& tensor) {
   }
 }
 
+// Whether the tensor states shapes or axes: int64, and how much larger a Resize makes its data.
+bool decides_shape(const Case& test_case, std::size_t input) {
+  if (test_case.inputs[input]->type == ElementType::int64) return true;
+  if (test_case.input_names.empty()) return false;
+  const std::string& name = test_case.input_names[input];
+  return std::any_of(test_case.nodes.begin(), test_case.nodes.end(), [&](const Node& node) {
+    return node.op_type == "Resize" && !node.inputs.empty() && node.inputs.front() != name &&
+           std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end();
+  });
+}
+
 }  // namespace
 
 void make_neighbour(const Case& test_case, Case& neighbour) {
   neighbour = test_case;
-  for (auto& input : neighbour.inputs) {
-    // Shapes and axes stay, or the node would be no neighbour but nonsense.
-    if (input && input->type != ElementType::int64) change(*input);
+  for (std::size_t i = 0; i < neighbour.inputs.size(); ++i) {
+    // Otherwise the node would be no neighbour but nonsense.
+    if (neighbour.inputs[i] && !decides_shape(test_case, i)) change(*neighbour.inputs[i]);
   }
 }
 

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "harness/backends/sandbox/guarded_memory.h"
+#include "harness/graphs/case_graph.h"
+#include "harness/model/case_builder.h"
 #include "harness/suites/drawn.h"
 #include "harness/tests/linear_builder.h"
 
@@ -99,6 +101,18 @@ TEST(Neighbour, LeavesPaddingBitsAndNumbersThatAreNotNormal) {
   EXPECT_EQ(neighbour.inputs[0]->bytes, (std::vector<std::byte>{std::byte{0x74}, std::byte{0x06}}));
   EXPECT_EQ(neighbour.inputs[1]->values<float>(), (std::vector<float>{0.75F, kInfinity, kSubnormal, 0.0F}));
   EXPECT_EQ(neighbour.inputs[2]->bytes, (std::vector<std::byte>{std::byte{126}, std::byte{255}}));
+}
+
+// Half of a scale of 1 would leave an axis of one element without any.
+TEST(Neighbour, LeavesWhatDecidesShapes) {
+  GraphBuilder graph(13);
+  const std::string x = graph.input(make::float32({1, 1}, {3}));
+  const std::string scales = graph.initializer(make::float32({2}, {1, 1}));
+  const Case test_case = graph.build({graph.node("Resize", {x, "", scales})});
+  Case neighbour;
+  make_neighbour(test_case, neighbour);
+  EXPECT_EQ(neighbour.inputs[0]->values<float>(), std::vector<float>{1.5F});
+  EXPECT_EQ(neighbour.inputs[1], test_case.inputs[1]);
 }
 
 // Answers with zeros, and notes on which x it was prepared last.

@@ -21,17 +21,18 @@ void check_graphs(std::uint64_t seed, std::uint64_t graphs, oracle::SetCheck& ch
   }
 }
 
-// Few values are undecided: those behind DynamicQuantizeLinear of zeros, whose scale is open.
+// Few values are undecided: those behind DynamicQuantizeLinear of zeros, whose scale is open, and of a range that lies
+// about 0 evenly, whose zero point is a tie that balls do not decide.
 TEST(GraphBalls, HoldRandomGraphs) {
   oracle::SetCheck check;
   check_graphs(21, static_cast<std::uint64_t>(testing::scaled(300)), check);
-  EXPECT_LT(check.undecided * 100, check.elements);
+  EXPECT_LT(check.undecided * 20, check.elements);
 }
 
 TEST(GraphBallsSlow, AMillionElementsOfRandomGraphs) {
   oracle::SetCheck check;
   for (std::uint64_t seed = 22; check.elements < 1'000'000; ++seed) check_graphs(seed, 1000, check);
-  EXPECT_LT(check.undecided * 100, check.elements);
+  EXPECT_LT(check.undecided * 20, check.elements);
 }
 
 }  // namespace

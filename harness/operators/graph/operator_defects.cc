@@ -9,7 +9,6 @@
 #include "harness/model/case_builder.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/pipeline.h"
-#include "reference/numerics/floats.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -239,19 +238,22 @@ Case run_blocks_on(const Case& graph) {
     const auto rank = static_cast<std::int64_t>(data.shape.size());
     const auto axis = node.get_or<std::int64_t>("quantize_axis", 1);
     if (scales->type != ElementType::float32 || rank == 0 || (axis != rank - 1 && axis != -1)) continue;
+    // A block for each element, with the scale of the block that its place among all elements lies in.
     Tensor all{ElementType::float32, data.shape, {}};
     all.bytes.resize(static_cast<std::size_t>(bytes_for(all.type, all.elements())));
-    const std::vector<float> given = scales->values<float>();
-    const std::int64_t zero_point = stated->type == ElementType::uint8 ? std::int64_t{1} << (bits - 1) : 0;
     for (std::int64_t e = 0; e < all.elements(); ++e) {
-      const auto at = std::min<std::size_t>(static_cast<std::size_t>(e / block), given.size() - 1);
-      const float value = static_cast<float>(integer_at(data, e) - zero_point) * given[at];
-      set_raw_bits_at(all.bytes, 32, e,
-                      reference::encode(reference::float_format(all.type), value, reference::Overflow::special));
+      const std::int64_t at = std::min(e / block, scales->elements() - 1);
+      set_raw_bits_at(all.bytes, 32, e, raw_bits_at(scales->bytes, 32, at));
     }
-    const std::string rows = add_initializer(result, std::move(all));
+    std::vector<std::string> inputs{add_initializer(result, data), add_initializer(result, std::move(all))};
+    if (stated->type == ElementType::uint8) {
+      inputs.push_back(add_initializer(result, make::filled(data.type, data.shape, std::int64_t{1} << (bits - 1))));
+    }
+    const std::string rows = add_node(result, i, "DequantizeLinear", std::move(inputs),
+                                      {{"axis", rank - 1}, {"block_size", std::int64_t{1}}});
+    result.nodes[i++].opset_version = 21;
     result.nodes[i] = {
-        "Gather",    "", 13, {{"axis", node.get_or<std::int64_t>("gather_axis", 0)}}, {rows, node.inputs[1]},
+        "Gather",    "", 21, {{"axis", node.get_or<std::int64_t>("gather_axis", 0)}}, {rows, node.inputs[1]},
         node.outputs};
   }
   return pruned(std::move(result));

@@ -552,6 +552,67 @@ std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node(is_batch ? "BatchNormalization" : "InstanceNormalization", inputs));
 }
 
+double largest_of(const std::optional<graph::Bounds>& seen) {
+  double largest = 0;
+  for (std::size_t i = 0; seen && i < seen->size(); ++i) {
+    largest = std::max({largest, std::fabs(seen->lo[i]), std::fabs(seen->hi[i])});
+  }
+  return largest;
+}
+
+// Larger or smaller along the last axes.
+std::optional<Wire> resize(GraphDraft& d, const Wire& x) {
+  const std::size_t rank = x.shape.size();
+  if (rank < 3 || d.opset() < 11) return std::nullopt;
+  static constexpr const char* kModes[] = {"nearest", "linear", "linear", "cubic"};
+  static constexpr const char* kCoordinates[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"};
+  static constexpr float kScales[] = {0.5F, 1, 1.5F, 2, 2, 3};
+  const std::string mode = d.rng.pick(kModes);
+  if (mode == "cubic" && rank != 4) return std::nullopt;
+  std::vector<Attribute> attributes{{"mode", mode},
+                                    {"coordinate_transformation_mode", std::string(d.rng.pick(kCoordinates))}};
+  if (mode == "nearest") attributes.push_back({"nearest_mode", std::string("floor")});
+  if (mode == "cubic" && d.rng.chance(1, 2)) attributes.push_back({"cubic_coeff_a", -0.5F});
+  std::vector<float> scales(rank, 1);
+  for (std::size_t i = 2; i < rank; ++i) scales[i] = d.rng.pick(kScales);
+  const std::string none = d.opset() >= 13 ? "" : d.build.initializer(make::float32({0}, {}));
+  if (d.rng.chance(1, 3)) {
+    std::vector<std::int64_t> sizes = x.shape;
+    for (std::size_t i = 2; i < rank; ++i) sizes[i] = d.rng.between(1, 8);
+    const std::string stated = d.build.initializer(make::integers(int64, {static_cast<std::int64_t>(rank)}, sizes));
+    const std::string no_scales = d.opset() >= 13 ? "" : d.build.initializer(make::float32({0}, {}));
+    return d.wire(d.build.node("Resize", {x.name, none, no_scales, stated}, attributes));
+  }
+  const std::string stated = d.build.initializer(make::float32({static_cast<std::int64_t>(rank)}, scales));
+  return d.wire(d.build.node("Resize", {x.name, none, stated}, attributes));
+}
+
+// Recurrent layers of floats with dequantized weights; x is the sequence.
+std::optional<Wire> recurrent(GraphDraft& d, const Wire& x) {
+  if (x.shape.size() != 3 || d.opset() < 14) return std::nullopt;
+  const bool is_gru = d.rng.chance(1, 2);
+  const std::int64_t hidden = d.rng.between(1, 4);
+  const std::int64_t gates = (is_gru ? 3 : 4) * hidden;
+  const auto weights = [&](std::int64_t from) {
+    const double largest = largest_of(d.see(x.name, reference::Tier::exact)) * static_cast<double>(from) * 128;
+    const int fitting = largest > 0 ? -static_cast<int>(std::ceil(std::log2(largest))) + 1 : -7;
+    const Wire q{d.build.initializer(d.data(int8, {1, gates, from})), int8, {1, gates, from}};
+    return d.dequantize(q, std::ldexp(1.0F, std::max(fitting, -20)), 0).name;
+  };
+  std::vector<std::string> inputs{x.name};
+  inputs.push_back(weights(x.shape[2]));
+  inputs.push_back(weights(hidden));
+  if (d.rng.chance(1, 2)) {
+    std::vector<float> bias(static_cast<std::size_t>(2 * gates));
+    for (float& value : bias) value = static_cast<float>(d.rng.between(-32, 32)) / 32;
+    inputs.push_back(d.build.initializer(make::float32({1, 2 * gates}, bias)));
+  }
+  std::vector<Attribute> attributes{{"hidden_size", hidden}};
+  if (d.rng.chance(1, 3)) attributes.push_back({"direction", std::string("reverse")});
+  if (is_gru && d.rng.chance(1, 2)) attributes.push_back({"linear_before_reset", std::int64_t{1}});
+  return d.wire(d.build.node(is_gru ? "GRU" : "LSTM", inputs, attributes));
+}
+
 // Products of rows with rows, by an equation.
 std::optional<Wire> einsum(GraphDraft& d, const Wire& x) {
   static constexpr const char* kEquations[] = {"id,jd->ij", "bid,bjd->bij", "bhid,bhjd->bhij"};
@@ -561,14 +622,6 @@ std::optional<Wire> einsum(GraphDraft& d, const Wire& x) {
   const Wire other = d.operand(shape, d.rng.chance(1, 2));
   const std::string equation = kEquations[x.shape.size() - 2];
   return d.wire(d.build.node("Einsum", {x.name, other.name}, {{"equation", equation}}));
-}
-
-double largest_of(const std::optional<graph::Bounds>& seen) {
-  double largest = 0;
-  for (std::size_t i = 0; seen && i < seen->size(); ++i) {
-    largest = std::max({largest, std::fabs(seen->lo[i]), std::fabs(seen->hi[i])});
-  }
-  return largest;
 }
 
 // Truth values or numbers, by which every query attends the first key.
@@ -818,7 +871,7 @@ constexpr auto kChoices = std::to_array<WeightedStep>(
      {qlinear_matmul, 1}, {packed_matmul, 1},  {blocked_matmul, 1}, {fused_dynamic_matmul, 1},
      {microsoft_step, 2}, {normalization, 1},  {topk, 1},           {requantization, 2},
      {turned_matmul, 1},  {twins, 1},          {einsum, 1},         {attention, 2},
-     {rotation, 1}});
+     {rotation, 1},       {resize, 1},         {recurrent, 1}});
 
 // Returns the weights of the choices in one block of graphs: every choice as usual, left out, or common.
 std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {
