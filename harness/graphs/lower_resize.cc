@@ -44,6 +44,7 @@ T original(Coordinates mode, const ResizedAxis& axis, std::int64_t position, boo
     case Coordinates::tf_half_pixel_for_nn: return unscaled(x + kHalf);
     case Coordinates::align_corners: break;
   }
+  if (axis.input == 1) return 0;  // of one output too, which others leave open
   return by_reciprocal ? x * ((in - 1) / (out - 1)) : x * (in - 1) / (out - 1);
 }
 

@@ -412,8 +412,9 @@ void resize(Draft& d) {
   const std::vector<float> scales{1, 1, d.rng().pick(factors), d.rng().pick(factors)};
   if (d.opset() >= 11) d.input(make::float32({0}, {}));
   d.input(by_sizes ? make::float32({0}, {}) : make::float32({4}, scales));
-  if (by_sizes) d.list({x[0], x[1], x[2] * d.between(1, 3), x[3] * d.between(1, 2)});
-  if (d.chance(2)) d.set("mode", std::string("linear"));
+  if (by_sizes) d.list({x[0], x[1], d.between(1, 9), d.between(1, 9)});
+  const bool is_cubic = d.opset() >= 11 && d.chance(4);
+  if (is_cubic || d.chance(2)) d.set("mode", std::string(is_cubic ? "cubic" : "linear"));
   if (d.opset() < 11) return;
   const char* const coordinates[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"};
   const char* const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};

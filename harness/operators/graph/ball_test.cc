@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "harness/graphs/case_graph.h"
+#include "harness/model/operator.h"
 #include "harness/operators/graph/graph.h"
+#include "harness/tests/arbitrary_case.h"
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/graph_check.h"
 
@@ -33,6 +35,31 @@ TEST(GraphBallsSlow, AMillionElementsOfRandomGraphs) {
   oracle::SetCheck check;
   for (std::uint64_t seed = 22; check.elements < 1'000'000; ++seed) check_graphs(seed, 1000, check);
   EXPECT_LT(check.undecided * 20, check.elements);
+}
+
+// Nodes of one operator, at newest versions.
+void check_nodes(std::string_view op_type, std::int64_t elements) {
+  oracle::SetCheck check;
+  for (std::uint64_t i = 0; check.elements < elements; ++i) {
+    Rng rng(31, i);
+    const Case test_case = testing::arbitrary_node(rng, op_type, kNewestOpset);
+    reference::Contract contract;
+    const auto lowered = lower_graph(test_case, contract);
+    if (!lowered) continue;
+    check_sets(lowered->program, check);
+    ASSERT_EQ(check.outside, 0) << op_type << " " << i << ": " << check.first_outside;
+    ASSERT_EQ(check.narrower, 0) << op_type << " " << i << ": " << check.first_outside;
+    ASSERT_EQ(check.undecided, 0) << op_type << " " << i;
+  }
+  EXPECT_EQ(check.undecided, 0) << op_type;
+}
+
+TEST(GraphBalls, HoldResizedAndRecurrentNodes) {
+  for (const char* op_type : {"Resize", "LSTM", "GRU"}) check_nodes(op_type, 10'000);
+}
+
+TEST(GraphBallsSlow, AMillionElementsOfResizedAndRecurrentNodes) {
+  for (const char* op_type : {"Resize", "LSTM", "GRU"}) check_nodes(op_type, 1'000'000);
 }
 
 }  // namespace
