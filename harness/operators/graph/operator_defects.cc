@@ -91,7 +91,9 @@ Case scale_bias(const Case& graph) {
     const Tensor* b = bias ? initializer_of(graph, *bias) : nullptr;
     const Tensor* ws = initializer_of(graph, found->w_scale);
     const Tensor* w = initializer_of(graph, graph.nodes[found->product].inputs[1]);
-    if (b == nullptr || w == nullptr || b->shape.size() != 1) continue;
+    if (b == nullptr || w == nullptr || w->shape.size() < 2) continue;
+    const bool is_row = !b->shape.empty() && b->shape.back() == w->shape.back() && b->elements() == b->shape.back();
+    if (!is_row) continue;
     const bool is_matrix = ws->shape.size() == 2 && (ws->shape[0] > 1 || ws->elements() == 1);
     const bool is_row_of_stack = ws->shape.size() == 1 && ws->elements() > 1 && w->shape.size() > 2;
     if (!is_matrix && !is_row_of_stack) continue;
@@ -297,7 +299,7 @@ constexpr Defect kOperators[] = {
     {.id = "bias-scaled-by-w",
      .description = "a dynamic product adds the bias before it multiplies by the weights' scales",
      .operators = {kGraphSubject},
-     .trigger = "a bias of one axis beside scales of one element or for each row, or beside a stack of weights",
+     .trigger = "a bias for each column beside scales [1,1] or for each row, or beside a stack of weights",
      .rule = "formula",
      .evidence = "ONNX Runtime 1.30.0, from level extended on",
      .replace = [](Stages& s) { s.set(graph_stage::biases, scale_bias); }},
