@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/limits.h"
+#include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/protobuf.h"
 #include "reference/numerics/floats.h"

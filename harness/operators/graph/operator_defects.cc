@@ -15,8 +15,6 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-constexpr const char* kMicrosoft = "com.microsoft";
-
 std::optional<Extents> shape_of(const Case& graph, const std::string& value) {
   for (std::size_t i = 0; i < graph.input_names.size(); ++i) {
     if (graph.input_names[i] == value) return graph.inputs[i]->shape;
