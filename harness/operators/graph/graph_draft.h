@@ -1,0 +1,134 @@
+// A quantized graph while it is drawn at random, and the steps by which it grows.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/base/rng.h"
+#include "harness/graphs/case_graph.h"
+#include "harness/model/draws/draws.h"
+#include "reference/graph/sets.h"
+
+// In a namespace of its own: convolutions have drafts too.
+namespace qconform::drawn_graphs {
+
+using Shape = std::vector<std::int64_t>;
+
+inline constexpr int kMantissaBits = 23;  ///< mantissa bits of random_float()
+
+/// A value that nodes can read.
+struct Wire {
+  std::string name;
+  ElementType type = ElementType::undefined;
+  Shape shape;
+  double scale = 1;  ///< the scale of quantized data, where it is one number
+};
+
+class GraphDraft {
+ public:
+  GraphDraft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
+      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)) {}
+
+  Rng rng;
+  GraphBuilder build;
+
+  [[nodiscard]] bool is_exact() const { return is_exact_; }
+  [[nodiscard]] std::int64_t opset() const { return build.opset_version(); }
+
+  float draw_scale() {
+    if (is_exact_) return std::ldexp(1.0F, static_cast<int>(rng.between(-9, 0)));
+    return random_float(rng, static_cast<int>(rng.between(-9, 0)) - kMantissaBits);
+  }
+
+  Tensor data(ElementType type, Shape shape) { return random_bits(rng, type, std::move(shape)); }
+
+  ElementType quantized_type();
+  ElementType weight_type();
+  /// A zero point of the type: 0 of other types than int8 and uint8.
+  std::int64_t zero_point(ElementType type);
+
+  /// DQ with one scale, or with one for each index of an axis.
+  Wire dequantize(const Wire& q, float scale, std::int64_t zp, std::optional<std::int64_t> axis = {});
+
+  /// A fed or constant quantized tensor, dequantized.
+  Wire operand(Shape shape, bool is_fed, std::optional<ElementType> type = {});
+
+  /// Weights with a scale, or one for each index of `axis`, rarely of the axis behind it, and then in `axis_scales_`;
+  /// floats, or initializers of a node before, now and then.
+  Wire weights(Shape shape, std::optional<std::int64_t> axis);
+
+  [[nodiscard]] Wire float_weights(Shape shape);
+
+  /// A bias for `count` channels of x * w: int32 with their scales, or float32.
+  std::string bias(std::int64_t count, const Wire& x, const Wire& w);
+
+  /// Draws the ratio of a bias's scale to that of its sum: mostly 1.
+  float bias_ratio() {
+    static constexpr float kRatios[] = {1 + 0x1p-20F, 1.00001F, 1.009F, 0.991F, 1.02F, 12, 0.5F};
+    return !is_exact_ && rng.chance(1, 8) ? rng.pick(kRatios) : 1;
+  }
+
+  std::string float_bias(std::int64_t count, const Wire& x, const Wire& w);
+
+  /// Returns the right values of a value that was added. Nothing where the graph is out of contract with it.
+  [[nodiscard]] std::optional<reference::graph::Bounds> see(const std::string& name, reference::Tier tier) {
+    if (build.node_count() == 0 || !seen_.follow(build)) return std::nullopt;
+    return seen_.bounds_of(name, tier);
+  }
+
+  /// The wire of a float value that was added, if the graph is right with it and it is small.
+  std::optional<Wire> wire(std::string name);
+
+  /// Q of a float value, with a scale by which most of it is neither saturated nor alike. Tries a few where some
+  /// elements would have two right values.
+  std::optional<Wire> quantize(const Wire& x, bool must_be_single);
+
+ private:
+  [[nodiscard]] Wire quantized(const Wire& x, ElementType type, double lo, double hi);
+
+ public:
+  /// Returns the zero point of the QuantizeLinear added last.
+  [[nodiscard]] std::int64_t last_zero_point() const { return zero_point_; }
+
+ private:
+  bool is_exact_;
+  GrowingGraph seen_;
+  std::vector<float> axis_scales_;
+  /// Initializers that weights were made of, which others of that shape may share.
+  struct SharedWeights {
+    Shape shape;
+    Wire real;
+    std::vector<float> axis_scales;
+  };
+  std::optional<SharedWeights> shared_;
+  std::int64_t zero_point_ = 0;
+};
+
+/// Adds the nodes of one compute node behind float x, and returns its float output; nothing where x has no fitting
+/// shape.
+using Step = std::optional<Wire> (*)(GraphDraft& draft, const Wire& x);
+
+struct WeightedStep {
+  Step step;
+  std::uint32_t weight;
+};
+/// Convolutions, products of matrices, and what is made of them.
+[[nodiscard]] std::span<const WeightedStep> product_steps();
+/// Steps that compute element by element, move data, or reduce them.
+[[nodiscard]] std::span<const WeightedStep> element_steps();
+
+/// Adds the pads, or a way to find them: auto_pad.
+void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attributes);
+
+/// A graph of one node that is no operator by itself.
+[[nodiscard]] Case draw_alone(GraphDraft& draft);
+
+/// The largest magnitude among bounds; 0 of none.
+[[nodiscard]] double largest_of(const std::optional<reference::graph::Bounds>& seen);
+
+}  // namespace qconform::drawn_graphs
