@@ -345,8 +345,9 @@ TEST(Lowering, LeavesAsideWhatIsComputedOrOpen) {
                  {"ceil_mode", std::int64_t{1}}}),
         node_on("ReduceMax", 13, {floats({0})}), node_on("Add", 13, {list({1}), list({2})}),
         node_on("Clip", 12, {floats({1}), make::float32(2.0F), make::float32(1.0F)}),
-        node_on("Resize", 13, {floats({5}), floats({0}), make::float32({1}, {1.7F})},
-                {{"mode", std::string("linear")}}),
+        node_on(
+            "Resize", 13, {floats({5}), floats({0}), make::float32({1}, {1.7F})},
+            {{"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}}),
         node_on("Abs", 13, {make::int8({1}, {-128})}),
         node_on("Slice", 13, {list({INT64_MAX}), list({0}), list({1})})}) {
     EXPECT_NE(lower(test_case).fault().find("rule limit"), std::string::npos)

@@ -134,11 +134,18 @@ std::string add_initializer(Case& test_case, Tensor tensor) {
   return test_case.input_names.back();
 }
 
+std::int64_t own_opset(const Case& test_case) {
+  constexpr std::int64_t kWithAllTypes = 21;  // the first with int4
+  for (const Node& node : test_case.nodes) {
+    if (node.domain.empty() || node.domain == "ai.onnx") return node.opset_version;
+  }
+  return kWithAllTypes;
+}
+
 std::string add_node(Case& test_case, std::size_t before, std::string op_type, std::vector<std::string> inputs,
                      std::vector<Attribute> attributes) {
   std::string name = new_name(test_case);
-  Node node{std::move(op_type), "",    test_case.nodes[before].opset_version, std::move(attributes),
-            std::move(inputs),  {name}};
+  Node node{std::move(op_type), "", own_opset(test_case), std::move(attributes), std::move(inputs), {name}};
   test_case.nodes.insert(test_case.nodes.begin() + static_cast<std::ptrdiff_t>(before), std::move(node));
   return name;
 }

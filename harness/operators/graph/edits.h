@@ -45,8 +45,10 @@ namespace qconform {
 /// Returns the initializer of that name; null for a value that is fed or computed: an optimiser takes no constant for
 /// granted.
 [[nodiscard]] const Tensor* initializer_of(const Case& test_case, std::string_view value);
-/// Adds an initializer, or in front of node `before` a node of the same opset with one output. Returns its name, a new
-/// one.
+/// The version of ONNX's own domain in the graph; 21 where no node is of that.
+[[nodiscard]] std::int64_t own_opset(const Case& test_case);
+/// Adds an initializer, or in front of node `before` a node of ONNX's own domain with one output. Returns its name, a
+/// new one.
 [[nodiscard]] std::string add_initializer(Case& test_case, Tensor tensor);
 [[nodiscard]] std::string add_node(Case& test_case, std::size_t before, std::string op_type,
                                    std::vector<std::string> inputs, std::vector<Attribute> attributes = {});

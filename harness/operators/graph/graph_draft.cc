@@ -157,13 +157,10 @@ Wire GraphDraft::quantized(const Wire& x, ElementType type, double lo, double hi
       (hi - lo > 0 ? std::max((hi - lo) / steps, 0x1p-120) : 0x1p-20) * (rng.chance(1, 4) ? 0.5 : 1.0);
   int exponent = 0;
   (void)std::frexp(fitting, &exponent);
-  const float size = is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
+  const float scale = is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
   const double lowest = type == int8 ? -128 : type == int16 ? -32768 : 0;
   const double highest = lowest + steps;
-  const bool is_negative = rng.chance(1, 32);
-  const float scale = is_negative ? -size : size;
-  const double first = is_negative ? hi : lo;
-  const double fitted = std::clamp(std::round(lowest - first / static_cast<double>(scale)), lowest, highest);
+  const double fitted = std::clamp(std::round(lowest - lo / static_cast<double>(scale)), lowest, highest);
   const bool is_plain = rng.chance(1, 4);
   const auto zp = static_cast<std::int64_t>(is_plain ? 0 : fitted);
   std::vector<std::string> inputs{x.name, build.initializer(make::float32(scale))};

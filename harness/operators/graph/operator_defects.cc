@@ -31,13 +31,11 @@ std::string integers(Case& graph, const Extents& values) {
   return add_initializer(graph, make::integers(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values));
 }
 
-// Adds a node of the opset and domain of node `like` in front of it, and returns the names of its outputs.
-std::vector<std::string> insert(Case& graph, std::size_t& like, std::string op_type, std::vector<std::string> inputs,
+// Adds a node in front of node `before`, whose place is the next one then, and returns the names of its outputs.
+std::vector<std::string> insert(Case& graph, std::size_t& before, std::string op_type, std::vector<std::string> inputs,
                                 std::size_t outputs, std::vector<Attribute> attributes = {}) {
-  const std::string domain = graph.nodes[like].domain;
-  const std::string first = add_node(graph, like, std::move(op_type), std::move(inputs), std::move(attributes));
-  Node& added = graph.nodes[like++];
-  added.domain = domain;
+  const std::string first = add_node(graph, before, std::move(op_type), std::move(inputs), std::move(attributes));
+  Node& added = graph.nodes[before++];
   for (std::size_t i = 1; i < outputs; ++i) added.outputs.push_back(first + "." + std::to_string(i));
   return added.outputs;
 }
@@ -121,7 +119,9 @@ Case lose_rank(const Case& graph) {
     const std::string fewer = add_initializer(result, std::move(ws));
     for (Node& node : result.nodes) std::replace(node.inputs.begin(), node.inputs.end(), found->w_scale, fewer);
   }
-  return pruned(std::move(result));
+  result = pruned(std::move(result));
+  reference::Contract contract;
+  return lower_graph(result, contract) ? result : graph;  // nodes behind it may need the axes
 }
 
 // Elements of a parameter for each of `count` columns.
@@ -277,14 +277,15 @@ Case quantize_steps(const Case& graph) {
       const auto begin = integers(result, {step});
       const auto end = integers(result, {step + 1});
       inputs[0] = insert(result, at, "Slice", {node.inputs[0], begin, end, integers(result, axis)}, 1)[0];
-      result.nodes[at - 1].domain = "";
-      result.nodes[at - 1].opset_version = 13;
       const auto outputs = insert(result, at, node.op_type, inputs, 3, node.attributes);
+      result.nodes[at - 1].domain = node.domain;
+      result.nodes[at - 1].opset_version = node.opset_version;
       parts.push_back(outputs[0]);
       inputs[5] = outputs[1];
       inputs[6] = outputs[2];
     }
-    result.nodes[at] = {"Concat", "", 13, {{"axis", std::int64_t{0}}}, std::move(parts), {node.outputs[0]}};
+    result.nodes[at] = {"Concat",         "", own_opset(graph), {{"axis", std::int64_t{0}}}, std::move(parts),
+                        {node.outputs[0]}};
     for (std::size_t state = 1; state < node.outputs.size(); ++state) {
       if (!node.outputs[state].empty()) result = rewired(std::move(result), node.outputs[state], inputs[4 + state]);
     }

@@ -71,7 +71,7 @@ Applied in_other_forms(const RelationSubject& subject) {
       base, "/identities",
       [](Case& graph, const std::string& name, const Tensor&) { return add_node(graph, 0, "Identity", {name}); });
   if (identities) derived.push_back(*identities);
-  if (base.node().opset_version >= kConstantsOfNumbers) {
+  if (own_opset(base) >= kConstantsOfNumbers) {
     const auto constants =
         with_nodes_for_initializers(base, "/constants", [](Case& graph, const std::string&, const Tensor& tensor) {
           const auto constant = constant_of(tensor);
@@ -153,6 +153,7 @@ bool put_pair_in_front(Case& graph, std::size_t dq, const Tensor& x) {
   const bool has_type = graph.nodes[dq].inputs.size() > 2 || x.type == ElementType::uint8;
   if (!is_byte || !has_type || scale == nullptr || scale->elements() != 1 || scale->type != ElementType::float32)
     return false;
+  if (!(float_at(*scale, 0) > 0)) return false;  // of no Q, rule C21
   const std::vector<std::string> parameters = parameters_of(graph.nodes[dq]);
   const std::string real = add_node(graph, dq, kDequantize, reading(graph.nodes[dq].inputs[0], parameters));
   const std::string integers = add_node(graph, dq + 1, kQuantize, reading(real, parameters));

@@ -189,7 +189,10 @@ bool declares_inputs(const std::string& bytes) {
   onnx::ModelProto model;
   if (!model.ParseFromString(bytes)) return false;
   const onnx::GraphProto& graph = model.graph();
-  if (graph.node_size() == 1) return graph.input_size() == 1 && graph.input(0).name() == graph.node(0).input(0);
+  if (graph.node_size() == 1) {
+    const auto& read = graph.node(0).input();
+    return graph.input_size() == 1 && std::find(read.begin(), read.end(), graph.input(0).name()) != read.end();
+  }
   const auto& held = graph.initializer();
   return graph.input_size() > 0 && graph.input_size() < graph.initializer_size() &&
          std::all_of(graph.input().begin(), graph.input().end(), [&](const onnx::ValueInfoProto& input) {
