@@ -55,7 +55,8 @@ Wire GraphDraft::operand(Shape shape, bool is_fed, std::optional<ElementType> ty
   Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen, std::move(shape)};
   const bool is_per_axis = q.shape.size() > 1 && opset() >= 13 && rng.chance(1, 12);
   const std::int64_t zp = zero_point(chosen);  // one draw after the other: compilers order arguments differently
-  const float scale = draw_scale() * (rng.chance(1, 24) ? -1.0F : 1.0F);
+  const float sign = !is_exact_ && rng.chance(1, 12) ? -1.0F : 1.0F;
+  const float scale = sign * draw_scale();
   return dequantize(q, scale, zp, is_per_axis ? std::optional<std::int64_t>(1) : std::nullopt);
 }
 

@@ -328,7 +328,7 @@ std::optional<Wire> rotation(GraphDraft& d, const Wire& x) {
 
 // Recurrent layers of floats with dequantized weights; x is the sequence.
 std::optional<Wire> recurrent(GraphDraft& d, const Wire& x) {
-  if (x.shape.size() != 3 || d.opset() < 14) return std::nullopt;
+  if (x.shape.size() != 3 || d.opset() < 14 || d.is_exact()) return std::nullopt;
   const bool is_gru = d.rng.chance(1, 2);
   const std::int64_t hidden = d.rng.between(1, 4);
   const std::int64_t gates = (is_gru ? 3 : 4) * hidden;
