@@ -114,10 +114,11 @@ function(qconform_unity target groups)
   endforeach()
 endfunction()
 
-# The fastest linker that is there: a build with tests links some seventy programs.
+# The fastest linker that is there: a build with tests links some seventy programs. Not gold, which passes over
+# --export-dynamic-symbol: coverage needs it.
 if(QCONFORM_TESTS)
   include(CheckLinkerFlag)
-  foreach(linker mold lld gold)
+  foreach(linker mold lld)
     check_linker_flag(CXX "-fuse-ld=${linker}" QCONFORM_LINKS_WITH_${linker})
     if(QCONFORM_LINKS_WITH_${linker})
       add_link_options("-fuse-ld=${linker}")
