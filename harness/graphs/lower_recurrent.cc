@@ -172,7 +172,7 @@ class RecurrentExpansion {
     return result;
   }
 
-  // What products take: the floats, or codes, scale and zero point.
+  // Products take the floats, or their codes, scale and zero point.
   std::vector<std::string> rows_of(const std::string& value) {
     return is_dynamic() && !value.empty() ? out_.add_all("DynamicQuantizeLinear", {value}, 3)
                                           : std::vector<std::string>{value};

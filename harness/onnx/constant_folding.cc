@@ -97,13 +97,6 @@ Result<void> Folder::fold(GraphScope& scope) {
 
 }  // namespace
 
-bool has_quantized_name(std::string_view op_type) {
-  if (op_type == "QuickGelu") return false;
-  return op_type.starts_with("Q") || op_type.starts_with("Dequantize") || op_type.starts_with("DynamicQuantize") ||
-         op_type.find("Integer") != std::string_view::npos || op_type == "MatMulNBits" ||
-         op_type == "GatherBlockQuantized";
-}
-
 Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external) {
   Folder folder(external);
   folder.note_needs(scope);

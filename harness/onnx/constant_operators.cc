@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/limits.h"
+#include "harness/graphs/node_lowering.h"
 #include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/protobuf.h"
@@ -275,16 +276,12 @@ std::optional<Tensor> concat(const ConstantNodeView& view) {
   return result;
 }
 
-/// `data`, repeated along its axes of size 1 as `shape` wants; nothing where other sizes differ.
+/// `data` as the shape that it is broadcast to.
 std::optional<Tensor> broadcast(const ConstantNodeView& view, const Tensor& data, Shape shape) {
-  if (shape.size() < data.shape.size()) return std::nullopt;
   Shape strides(shape.size(), 0);
   const Shape own = strides_of(data.shape);
   for (std::size_t i = 0; i < own.size(); ++i) {
-    const std::size_t axis = shape.size() - own.size() + i;
-    if (data.shape[i] == 1) continue;
-    if (shape[axis] != data.shape[i]) return std::nullopt;
-    strides[axis] = own[i];
+    if (data.shape[i] != 1) strides[shape.size() - own.size() + i] = own[i];
   }
   auto result = view.zeros(data.type, std::move(shape));
   if (!result || result->elements() > std::max(kRepeatedElements, data.elements())) return std::nullopt;
@@ -292,22 +289,12 @@ std::optional<Tensor> broadcast(const ConstantNodeView& view, const Tensor& data
   return result;
 }
 
-/// The shape that both are broadcast to; where sizes differ and neither is 1, one of them.
-Shape common_shape(const Shape& a, const Shape& b) {
-  Shape shape(std::max(a.size(), b.size()), 1);
-  std::copy(a.rbegin(), a.rend(), shape.rbegin());
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    std::int64_t& size = shape[shape.size() - b.size() + i];
-    if (size == 1) size = b[i];
-  }
-  return shape;
-}
-
 std::optional<Tensor> expand_node(const ConstantNodeView& view) {
   const Tensor& data = *view.input(0);
   const auto wanted = view.numbers(1, "");
   if (!wanted || wanted->size() > limits::kRank) return std::nullopt;
-  return broadcast(view, data, common_shape(*wanted, data.shape));
+  auto shape = lowering::broadcast_shape(*wanted, data.shape);
+  return shape ? broadcast(view, data, std::move(*shape)) : std::nullopt;
 }
 
 std::optional<double> float_result(char sign, double a, double b) {
@@ -335,10 +322,11 @@ std::optional<Tensor> arithmetic(const ConstantNodeView& view) {
   const ElementType type = second->type;
   const bool is_real = type == ElementType::float32 || type == ElementType::float64 || is_16bit_float(type);
   if (!is_real && !is_integer(type)) return std::nullopt;
-  const Shape shape = common_shape(view.input(0)->shape, second->shape);
-  const auto a = broadcast(view, *view.input(0), shape);
-  const auto b = broadcast(view, *second, shape);
-  auto result = view.zeros(type, shape);
+  const auto shape = lowering::broadcast_shape(view.input(0)->shape, second->shape);
+  if (!shape) return std::nullopt;
+  const auto a = broadcast(view, *view.input(0), *shape);
+  const auto b = broadcast(view, *second, *shape);
+  auto result = view.zeros(type, *shape);
   if (!a || !b || !result) return std::nullopt;
   for (std::int64_t i = 0, count = result->elements(); i < count; ++i) {
     std::optional<std::uint64_t> bits;

@@ -309,6 +309,13 @@ std::string label_of(const onnx::NodeProto& node, int position) {
                      printable(node.op_type()));
 }
 
+bool has_quantized_name(std::string_view op_type) {
+  if (op_type == "QuickGelu") return false;
+  return op_type.starts_with("Q") || op_type.starts_with("Dequantize") || op_type.starts_with("DynamicQuantize") ||
+         op_type.find("Integer") != std::string_view::npos || op_type == "MatMulNBits" ||
+         op_type == "GatherBlockQuantized";
+}
+
 std::vector<std::string_view> names_read_by(const onnx::NodeProto& node) {
   std::vector<std::string_view> names(node.input().begin(), node.input().end());
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -359,16 +366,23 @@ Result<void> check_sizes(const GraphScope& scope) {
   return {};
 }
 
-Result<void> parse_model(std::string_view bytes, onnx::ModelProto& model) {
-  QCONFORM_TRY(parse_message(bytes, model));
+namespace {
+
+Result<void> prepare(onnx::ModelProto& model) {
   QCONFORM_TRY(inline_functions(model));
   return check_graphs(model.graph());
 }
 
+}  // namespace
+
+Result<void> parse_model(std::string_view bytes, onnx::ModelProto& model) {
+  QCONFORM_TRY(parse_message(bytes, model));
+  return prepare(model);
+}
+
 Result<void> read_model(const std::filesystem::path& file, onnx::ModelProto& model) {
   QCONFORM_TRY(read_message(file, model));
-  QCONFORM_TRY(in_context(file.string(), inline_functions(model)));
-  return in_context(file.string(), check_graphs(model.graph()));
+  return in_context(file.string(), prepare(model));
 }
 
 }  // namespace qconform

@@ -114,6 +114,10 @@ class GraphScope {
 /// "node 'huge' (ConstantOfShape)"; of one without a name, "node 3 (Relu)".
 [[nodiscard]] std::string label_of(const onnx::NodeProto& node, int position);
 
+/// Whether the operator is quantized by its name, whatever its data: Q* (without QuickGelu, which is of floats),
+/// Dequantize*, DynamicQuantize*, *Integer*, MatMulNBits and GatherBlockQuantized, in any domain.
+[[nodiscard]] bool has_quantized_name(std::string_view op_type);
+
 /// Puts the nodes of the model's own functions where they are called, also in bodies, with new names for their values
 /// ("call/name"); functions of functions too. A function that imports another version of a domain than the model stays
 /// with its calls. Errors: a function that calls itself; more nodes than can be meant (`limit`).
@@ -136,10 +140,6 @@ inline constexpr std::int64_t kReadBytes = std::int64_t{1} << 30;
 /// compute with two of them (value_of_node()).
 /// Error: an initializer that is needed for it and cannot be read.
 [[nodiscard]] Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external);
-
-/// Whether the operator is quantized by its name, whatever its data: Q* (without QuickGelu, which is of floats),
-/// Dequantize*, DynamicQuantize*, *Integer*, MatMulNBits and GatherBlockQuantized, in any domain.
-[[nodiscard]] bool has_quantized_name(std::string_view op_type);
 
 /// Whether value_of_node() knows the node's operator.
 [[nodiscard]] bool can_be_folded(const onnx::NodeProto& node);

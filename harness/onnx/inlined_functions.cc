@@ -243,7 +243,7 @@ Result<void> Inliner::write(onnx::GraphProto& graph, std::size_t depth) {
 }  // namespace
 
 Result<void> inline_functions(onnx::ModelProto& model) {
-  if (model.functions_size() == 0) return {};
+  if (model.functions_size() == 0 || !model.has_graph()) return {};
   Inliner inliner(model);
   QCONFORM_TRY(inliner.write(*model.mutable_graph()));
   if (inliner.takes_all()) model.clear_functions();

@@ -134,6 +134,10 @@ std::string add_initializer(Case& test_case, Tensor tensor) {
   return test_case.input_names.back();
 }
 
+std::string add_integers(Case& test_case, const std::vector<std::int64_t>& values) {
+  return add_initializer(test_case, Tensor::of(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values));
+}
+
 std::int64_t own_opset(const Case& test_case) {
   constexpr std::int64_t kWithAllTypes = 21;  // the first with int4
   for (const Node& node : test_case.nodes) {

@@ -50,6 +50,7 @@ namespace qconform {
 /// Adds an initializer, or in front of node `before` a node of ONNX's own domain with one output. Returns its name, a
 /// new one.
 [[nodiscard]] std::string add_initializer(Case& test_case, Tensor tensor);
+[[nodiscard]] std::string add_integers(Case& test_case, const std::vector<std::int64_t>& values);  ///< a list of int64
 [[nodiscard]] std::string add_node(Case& test_case, std::size_t before, std::string op_type,
                                    std::vector<std::string> inputs, std::vector<Attribute> attributes = {});
 /// Input `position` of a node; empty where it is omitted.

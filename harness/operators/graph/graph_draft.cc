@@ -175,6 +175,15 @@ Wire GraphDraft::quantized(const Wire& x, ElementType type, double lo, double hi
   return y;
 }
 
+void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attributes) {
+  static constexpr const char* kWays[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
+  if (draft.rng.chance(1, 6)) {
+    attributes.push_back({"auto_pad", std::string(draft.rng.pick(kWays))});
+  } else {
+    attributes.push_back({"pads", std::move(pads)});
+  }
+}
+
 double largest_of(const std::optional<graph::Bounds>& seen) {
   double largest = 0;
   for (std::size_t i = 0; seen && i < seen->size(); ++i) {

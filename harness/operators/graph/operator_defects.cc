@@ -27,10 +27,6 @@ std::optional<Extents> shape_of(const Case& graph, const std::string& value) {
   return lowered->program.values[static_cast<std::size_t>(found - lowered->names.begin())].shape;
 }
 
-std::string integers(Case& graph, const Extents& values) {
-  return add_initializer(graph, make::integers(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values));
-}
-
 // Adds a node in front of node `before`, whose place is the next one then, and returns the names of its outputs.
 std::vector<std::string> insert(Case& graph, std::size_t& before, std::string op_type, std::vector<std::string> inputs,
                                 std::size_t outputs, std::vector<Attribute> attributes = {}) {
@@ -186,7 +182,7 @@ Case quantize_rows(const Case& graph) {
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::string one =
           insert(result, at, "Slice",
-                 {x, integers(result, {row}), integers(result, {row + 1}), integers(result, {axis})}, 1)[0];
+                 {x, add_integers(result, {row}), add_integers(result, {row + 1}), add_integers(result, {axis})}, 1)[0];
       const auto q = insert(result, at, "DynamicQuantizeLinear", {one}, 3);
       std::vector<std::string> inputs = graph.nodes[found->product].inputs;
       inputs[0] = q[0];
@@ -225,16 +221,19 @@ Tensor without_packing(const Tensor& data, std::int64_t bits) {
 
 // Blocks of GatherBlockQuantized that go on from the end of one row to the next.
 Case run_blocks_on(const Case& graph) {
+  constexpr std::int64_t kBlocks = 21;  // the opset that brought blocks to DequantizeLinear
   Case result = graph;
   for (std::size_t i = 0; i < result.nodes.size(); ++i) {
     const Node node = result.nodes[i];
     if (node.op_type != "GatherBlockQuantized") continue;
     const Tensor* stated = initializer_of(result, node.inputs[0]);
     const Tensor* scales = initializer_of(result, node.inputs[2]);
-    if (stated == nullptr || scales == nullptr || !input_of(node, 3).empty()) continue;
+    const std::int64_t opset = own_opset(graph);
+    if (stated == nullptr || scales == nullptr || !input_of(node, 3).empty() || opset < kBlocks) continue;
     const auto bits = node.get_or<std::int64_t>("bits", 4);
     const auto block = node.get_or<std::int64_t>("block_size", 128);
     const Tensor data = without_packing(*stated, bits);
+    const bool is_packed = stated->type == ElementType::uint8;  // less the middle of their range
     const auto rank = static_cast<std::int64_t>(data.shape.size());
     const auto axis = node.get_or<std::int64_t>("quantize_axis", 1);
     if (scales->type != ElementType::float32 || rank == 0 || (axis != rank - 1 && axis != -1)) continue;
@@ -246,14 +245,13 @@ Case run_blocks_on(const Case& graph) {
       set_raw_bits_at(all.bytes, 32, e, raw_bits_at(scales->bytes, 32, at));
     }
     std::vector<std::string> inputs{add_initializer(result, data), add_initializer(result, std::move(all))};
-    if (stated->type == ElementType::uint8) {
+    if (is_packed) {
       inputs.push_back(add_initializer(result, make::filled(data.type, data.shape, std::int64_t{1} << (bits - 1))));
     }
     const std::string rows = add_node(result, i, "DequantizeLinear", std::move(inputs),
                                       {{"axis", rank - 1}, {"block_size", std::int64_t{1}}});
-    result.nodes[i++].opset_version = 21;
-    result.nodes[i] = {
-        "Gather",    "", 21, {{"axis", node.get_or<std::int64_t>("gather_axis", 0)}}, {rows, node.inputs[1]},
+    result.nodes[++i] = {
+        "Gather",    "", opset, {{"axis", node.get_or<std::int64_t>("gather_axis", 0)}}, {rows, node.inputs[1]},
         node.outputs};
   }
   return pruned(std::move(result));
@@ -272,11 +270,10 @@ Case quantize_steps(const Case& graph) {
     std::size_t at = i;
     std::vector<std::string> inputs = node.inputs;
     std::vector<std::string> parts;
-    const std::vector<std::int64_t> axis{0};
     for (std::int64_t step = 0; step < (*shape)[0]; ++step) {
-      const auto begin = integers(result, {step});
-      const auto end = integers(result, {step + 1});
-      inputs[0] = insert(result, at, "Slice", {node.inputs[0], begin, end, integers(result, axis)}, 1)[0];
+      const auto begin = add_integers(result, {step});
+      const auto end = add_integers(result, {step + 1});
+      inputs[0] = insert(result, at, "Slice", {node.inputs[0], begin, end, add_integers(result, {0})}, 1)[0];
       const auto outputs = insert(result, at, node.op_type, inputs, 3, node.attributes);
       result.nodes[at - 1].domain = node.domain;
       result.nodes[at - 1].opset_version = node.opset_version;

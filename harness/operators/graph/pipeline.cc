@@ -102,7 +102,7 @@ std::optional<Tensor> run_graph(const Case& test_case, const Lowered& lowered, c
   if (!has_kernel || program == nullptr) return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
   GraphRun run(rewritten, *program, stages);
   const std::vector<GraphElements> values = run.run();
-  // Where nothing is computed in another way, the answer is the reference's: hidden scales are rounded there.
+  // A graph in which no kernel changes anything has the reference's answer, whose hidden scales are rounded.
   if (!run.has_changed() && !replaces(stages, graph_stage::numbers.info)) {
     return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
   }

@@ -156,7 +156,7 @@ std::optional<Wire> requantized_axis(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("DequantizeLinear", {q, scale, zero_point}, attributes));
 }
 
-// Movement of float16 between two Casts, or of what a DQ makes float16.
+// Movement of float16 between two Casts.
 std::optional<Wire> moved_half(GraphDraft& d, const Wire& x) {
   if (d.opset() < 13) return std::nullopt;
   const std::string half = d.build.node("Cast", {x.name}, {{"to", static_cast<std::int64_t>(float16)}});
@@ -291,15 +291,6 @@ constexpr WeightedStep kElementSteps[] = {
     {padded_pool, 1}, {choice, 1}, {requantized_axis, 1}, {moved_half, 1}};
 
 }  // namespace
-
-void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attributes) {
-  static constexpr const char* kWays[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
-  if (draft.rng.chance(1, 6)) {
-    attributes.push_back({"auto_pad", std::string(draft.rng.pick(kWays))});
-  } else {
-    attributes.push_back({"pads", std::move(pads)});
-  }
-}
 
 std::span<const WeightedStep> element_steps() {
   return kElementSteps;

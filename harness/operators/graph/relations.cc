@@ -189,14 +189,10 @@ bool turn_behind(Case& graph, std::size_t dq, const Tensor& x) {
   });
 }
 
-std::string hold_integers(Case& graph, const std::vector<std::int64_t>& values) {
-  return add_initializer(graph, make::integers(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values));
-}
-
 bool reshape_behind(Case& graph, std::size_t dq, const Tensor& x) {
   if (x.shape.empty() || x.elements() == 0) return false;
-  const std::string flat = hold_integers(graph, {-1});
-  const std::string whole = hold_integers(graph, x.shape);
+  const std::string flat = add_integers(graph, {-1});
+  const std::string whole = add_integers(graph, x.shape);
   return put_behind(graph, dq, [&](Case& into, std::int64_t opset, auto& value, auto& moved, auto& back) {
     into.nodes.push_back({"Reshape", "", opset, {}, {value, flat}, {moved}});
     into.nodes.push_back({"Reshape", "", opset, {}, {moved, whole}, {back}});
@@ -205,8 +201,8 @@ bool reshape_behind(Case& graph, std::size_t dq, const Tensor& x) {
 
 bool slice_behind(Case& graph, std::size_t dq, const Tensor& x) {
   if (x.shape.empty() || x.elements() == 0) return false;
-  const std::string begin = hold_integers(graph, {0});
-  const std::string end = hold_integers(graph, {x.shape[0]});
+  const std::string begin = add_integers(graph, {0});
+  const std::string end = add_integers(graph, {x.shape[0]});
   return put_behind(graph, dq, [&](Case& into, std::int64_t opset, auto& value, auto&, auto& back) {
     into.nodes.push_back({"Slice", "", opset, {}, {value, begin, end, begin}, {back}});
   });
@@ -219,8 +215,8 @@ std::optional<Case> with_result_reshaped(const Case& base) {
   if (!classification.lowered) return std::nullopt;
   Case result = base;
   result.id += "/result reshaped";
-  const std::string flat = hold_integers(result, {-1});
-  const std::string whole = hold_integers(result, classification.lowered->output_shape());
+  const std::string flat = add_integers(result, {-1});
+  const std::string whole = add_integers(result, classification.lowered->output_shape());
   const std::string moved = add_node(result, *q, "Reshape", {result.nodes[*q].inputs[0], flat});
   const std::string back = add_node(result, *q + 1, "Reshape", {moved, whole});
   result.nodes[*q + 2].inputs[0] = back;
