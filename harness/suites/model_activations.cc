@@ -333,6 +333,26 @@ Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph, std::span<
   return tensors;
 }
 
+Result<void> take_dimensions_of(const NamedTensors& inputs, onnx::GraphProto& graph) {
+  std::map<std::string, std::int64_t> sizes;
+  for (onnx::ValueInfoProto& info : *graph.mutable_input()) {
+    const auto given = inputs.find(info.name());
+    if (given == inputs.end() || !info.type().tensor_type().has_shape()) continue;
+    auto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (int i = 0; i < shape.dim_size(); ++i) {
+      const std::string name = shape.dim(i).dim_param();
+      const std::int64_t size = given->second.shape[static_cast<std::size_t>(i)];
+      const std::int64_t known = name.empty() ? size : sizes.emplace(name, size).first->second;
+      if (known != size) {
+        return fail("input " + quoted_name(info.name()),
+                    fmt::format("dimension {} is {} here, and {} elsewhere", quoted_name(name), size, known));
+      }
+      shape.mutable_dim(i)->set_dim_value(size);
+    }
+  }
+  return {};
+}
+
 Result<std::string> set_dimensions(onnx::GraphProto& graph, const std::map<std::string, std::int64_t>& stated,
                                    bool assumes) {
   constexpr std::int64_t kAssumedLength = 16;

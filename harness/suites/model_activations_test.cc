@@ -171,6 +171,23 @@ TEST_F(ComputedActivations, InputsOfFilesAreCheckedAgainstTheModel) {
   EXPECT_THAT(error({damaged}), HasSubstr("damaged.pb"));
 }
 
+TEST_F(ComputedActivations, InputsOfFilesDecideOpenSizes) {
+  Network net = two_convolutions();
+  auto& image = *net.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  const auto opened = open(
+      net, {.activations = ModelOptions::Activations::computed, .inputs = {tensor_file("", floats({3, 2, 2, 2}, 1))}});
+  ASSERT_TRUE(opened) << opened.error().text();
+  EXPECT_THAT((*opened)->name(), ::testing::Not(HasSubstr("assumed")));
+  const NamedTensors given{{"image", floats({3, 2, 2, 2}, 1)}};
+  image.mutable_dim(0)->set_dim_param("n");
+  ASSERT_TRUE(take_dimensions_of(given, net.graph()));
+  EXPECT_EQ(image.dim(0).dim_value(), 3);
+  for (const int i : {0, 1}) image.mutable_dim(i)->set_dim_param("n");
+  const auto two_sizes = take_dimensions_of(given, net.graph());
+  ASSERT_FALSE(two_sizes);
+  EXPECT_EQ(two_sizes.error().text(), "input 'image': dimension 'n' is 2 here, and 3 elsewhere");
+}
+
 TEST_F(ComputedActivations, InputsAreFoundByNameThenByOrder) {
   Network net;
   for (const char* name : {"first", "second", "third"}) net.input(name, ElementType::float32, {1});

@@ -164,12 +164,38 @@ void ModelCases::State::find_ancestors() {
   }
 }
 
+namespace {
+
+// Gives the inputs' dimensions the sizes that are stated, those of given inputs, then what is assumed, which it
+// returns.
+Result<std::string> sized(onnx::GraphProto& graph, const ModelOptions& options) {
+  const bool assumes = options.inputs.empty() && options.keeps_units;
+  QCONFORM_ASSIGN(auto assumed, set_dimensions(graph, options.dimensions, assumes));
+  if (options.inputs.empty()) return assumed;
+  QCONFORM_ASSIGN(const auto inputs, read_model_inputs(graph, options.inputs));
+  QCONFORM_TRY(take_dimensions_of(inputs, graph));
+  return assumed;
+}
+
+// "N = 1": the size that is taken for an unknown first dimension of the inputs.
+std::string batch_text(const onnx::GraphProto& graph, std::int64_t size) {
+  std::string label = "first dimension";
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const auto& shape = input.type().tensor_type().shape();
+    if (shape.dim_size() == 0 || shape.dim(0).dim_param().empty()) continue;
+    label = printable(shape.dim(0).dim_param());
+    break;
+  }
+  return fmt::format("{} = {}", label, size);
+}
+
+}  // namespace
+
 Result<void> ModelCases::State::read(const ModelOptions& options) {
   QCONFORM_TRY(read_model(file, model));
   if (!model.has_graph()) return fail(file.string(), "has no graph");
   import_microsoft(model);
-  QCONFORM_ASSIGN(assumed, in_context(file.string(),
-                                      set_dimensions(*model.mutable_graph(), options.dimensions, options.keeps_units)));
+  QCONFORM_ASSIGN(assumed, in_context(file.string(), sized(*model.mutable_graph(), options)));
   scope = std::make_unique<GraphScope>(model.graph());
   std::uint64_t position = 0;
   walk(*scope, position, nodes);
@@ -199,8 +225,7 @@ Result<void> ModelCases::State::choose_activations(const ModelOptions& options) 
   onnx::ModelProto other;
   if (!options.run_file.empty()) {
     QCONFORM_TRY(read_model(run_file, other));
-    QCONFORM_TRY(
-        in_context(run_file.string(), set_dimensions(*other.mutable_graph(), options.dimensions, options.keeps_units)));
+    QCONFORM_TRY(in_context(run_file.string(), sized(*other.mutable_graph(), options)));
   }
   auto computed = compute_activations(options.run_file.empty() ? model : other, *scope,
                                       {.folder = run_file.parent_path(),
@@ -213,6 +238,9 @@ Result<void> ModelCases::State::choose_activations(const ModelOptions& options) 
                                        .memory = options.memory});
   if (computed) {
     activations = std::move(*computed);
+    if (const auto first = scope->assumed_first_dimension(); first && options.inputs.empty()) {
+      assumed = batch_text(model.graph(), *first) + (assumed.empty() ? "" : ", " + assumed);
+    }
     if (!assumed.empty()) activations.origin += ", assumed " + assumed;
   } else if (options.activations == ModelOptions::Activations::computed || computed.error().rule == "limit") {
     return tl::unexpected(computed.error().in(file.string()));

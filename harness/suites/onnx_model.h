@@ -210,6 +210,9 @@ struct ActivationOptions {
 [[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
                                                      std::span<const std::filesystem::path> files);
 
+/// Gives dimensions that the graph's inputs leave open the sizes that these tensors have. Error: two sizes for one name.
+[[nodiscard]] Result<void> take_dimensions_of(const NamedTensors& inputs, onnx::GraphProto& graph);
+
 /// Gives the symbolic dimensions of the graph's inputs the sizes that `stated` has for their names. Where it `assumes`,
 /// what else is unknown behind an input's first dimension gets a size too, the same for the same name: 64 for the
 /// spatial dimensions of images, else 16. Returns what was assumed, for people. Errors: a name in `stated` that no
