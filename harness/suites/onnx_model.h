@@ -210,7 +210,8 @@ struct ActivationOptions {
 [[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
                                                      std::span<const std::filesystem::path> files);
 
-/// Gives dimensions that the graph's inputs leave open the sizes that these tensors have. Error: two sizes for one name.
+/// Gives dimensions that the graph's inputs leave open the sizes that these tensors have. Error: two sizes for one
+/// name.
 [[nodiscard]] Result<void> take_dimensions_of(const NamedTensors& inputs, onnx::GraphProto& graph);
 
 /// Gives the symbolic dimensions of the graph's inputs the sizes that `stated` has for their names. Where it `assumes`,
