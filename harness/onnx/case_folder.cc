@@ -47,15 +47,11 @@ Result<Tensor> read_tensor_file(const fs::path& file, const ExternalFolder& exte
 }
 
 /// The file of each graph input, by the name of the input.
-std::map<std::string, fs::path> input_files(const onnx::GraphProto& graph, const fs::path& data_set) {
-  int count = 0;
-  std::error_code error;
-  while (fs::exists(data_set / input_file(count), error)) ++count;
+std::map<std::string, fs::path> files_by_name(const onnx::GraphProto& graph, const fs::path& data_set) {
+  const std::vector<fs::path> inputs = input_files(data_set);
   std::map<std::string, fs::path> files;
-  int next = 0;
-  for (const std::string& name : fed_names(graph, static_cast<std::size_t>(count))) {
-    files.emplace(name, data_set / input_file(next++));
-  }
+  auto next = inputs.begin();
+  for (const std::string& name : fed_names(graph, inputs.size())) files.emplace(name, *next++);
   return files;
 }
 
@@ -117,6 +113,13 @@ Result<void> write_case_folder(const Case& test_case, const fs::path& folder, st
   return write_file(folder / "model.onnx", bytes);
 }
 
+std::vector<fs::path> input_files(const fs::path& data_set) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (int i = 0; fs::exists(data_set / input_file(i), error); ++i) files.push_back(data_set / input_file(i));
+  return files;
+}
+
 std::vector<fs::path> data_sets_of(const fs::path& folder) {
   std::vector<std::pair<std::uint64_t, fs::path>> numbered;
   std::error_code error;
@@ -131,7 +134,7 @@ std::vector<fs::path> data_sets_of(const fs::path& folder) {
 
 Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& folder, const fs::path& data_set) {
   const onnx::GraphProto& graph = model.graph();
-  const std::map<std::string, fs::path> files = input_files(graph, data_set);
+  const std::map<std::string, fs::path> files = files_by_name(graph, data_set);
   const auto lookup = [&](const std::string& name) -> Result<Tensor> {
     if (const auto file = files.find(name); file != files.end()) return read_tensor_file(file->second, folder);
     for (const onnx::TensorProto& initializer : graph.initializer()) {

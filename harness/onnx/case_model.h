@@ -171,6 +171,9 @@ void write_defect_outputs(const Case& test_case, onnx::GraphProto& graph);
 /// The folders test_data_set_0, test_data_set_1, ... in numerical order.
 [[nodiscard]] std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder);
 
+/// The files input_0.pb, input_1.pb, ... of a data set.
+[[nodiscard]] std::vector<std::filesystem::path> input_files(const std::filesystem::path& data_set);
+
 /// The case of one data set of a parsed model. External data lies below `folder`.
 [[nodiscard]] Result<Case> case_from_data_set(const onnx::ModelProto& model, const std::filesystem::path& folder,
                                               const std::filesystem::path& data_set);

@@ -12,7 +12,9 @@
 #include "harness/base/file.h"
 #include "harness/model/case_builder.h"
 #include "harness/onnx/case_model.h"
+#include "harness/onnx/protobuf.h"
 #include "harness/tests/convolution_builder.h"
+#include "harness/tests/network.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform {
@@ -105,29 +107,44 @@ TEST(OnnxFolderSuite, CountsOtherNodes) {
                           Pair("operator that qconform does not test: com.example::QLinearConv", 1)));
 }
 
-// The folders test_dynamicquantizelinear_*_expanded of ONNX are such graphs.
-TEST(OnnxFolderSuite, SkipsAGraphWithATensorAsAttribute) {
-  const TemporaryFolder folder;
-  write(some_case("kept"), folder.path() / "kept");
-  onnx::ModelProto model;
-  ASSERT_TRUE(model.ParseFromString(*read_file(folder.path() / "kept" / "model.onnx", 1 << 20)));
-  onnx::NodeProto& constant = *model.mutable_graph()->add_node();
-  constant.set_op_type("Constant");
-  constant.add_output("scale");
-  onnx::AttributeProto& value = *constant.add_attribute();
+/// DynamicQuantizeLinear to the Mul of its scales, with the zero point of w from a Constant.
+testing::Network dynamic_network() {
+  testing::Network net;
+  net.input("x", ElementType::float32, {2, 3});
+  onnx::NodeProto& quantize = net.node("DynamicQuantizeLinear", {"x"}, "q");
+  for (const char* output : {"q_scale", "q_zero"}) quantize.add_output(output);
+  onnx::AttributeProto& value = *net.node("Constant", {}, "w_zero").add_attribute();
   value.set_name("value");
   value.set_type(onnx::AttributeProto::TENSOR);
-  value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
-  value.mutable_t()->add_float_data(0.5F);
-  onnx::NodeProto& quantize = *model.mutable_graph()->add_node();
-  quantize.set_op_type("QuantizeLinear");
-  for (const char* input : {"x", "scale"}) quantize.add_input(input);
-  quantize.add_output("z");
-  std::filesystem::create_directories(folder.path() / "expanded" / "test_data_set_0");
-  ASSERT_TRUE(write_file(folder.path() / "expanded" / "model.onnx", model.SerializeAsString()).has_value());
+  write_tensor(Tensor::scalar<std::int8_t>(ElementType::int8, 0), "", *value.mutable_t());
+  net.node("MatMulInteger", {"q", net.constant("w", make::int8({3, 1}, {1, -2, 3})), "q_zero", "w_zero"}, "sum");
+  net.integer(net.node("Cast", {"sum"}, "real"), "to", onnx::TensorProto::FLOAT);
+  net.node("Mul", {"q_scale", net.scale("w_scale")}, "scale");
+  net.node("Mul", {"real", "scale"}, "y");
+  net.graph().add_output()->set_name("y");
+  net.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  return net;
+}
+
+// The folders test_dynamicquantizelinear_*_expanded of ONNX hold graphs of no quantized node.
+TEST(OnnxFolderSuite, CutsModelsThatAreNoSingleCase) {
+  const TemporaryFolder folder;
+  write(some_case("kept"), folder.path() / "kept");
+  testing::Network net = dynamic_network();
+  onnx::TensorProto x;
+  write_tensor(make::float32({2, 3}, {0, 1, 2, -4, 5, 255 - 4}), "", x);
+  for (const char* data_set : {"test_data_set_0", "test_data_set_1"}) {
+    std::filesystem::create_directories(folder.path() / "whole" / data_set);
+    const std::filesystem::path file = folder.path() / "whole" / data_set / "input_0.pb";
+    ASSERT_TRUE(write_file(file, x.SerializeAsString()).has_value());
+  }
+  ASSERT_TRUE(write_file(folder.path() / "whole" / "model.onnx", net.model().SerializeAsString()).has_value());
+  net.graph().mutable_node()->DeleteSubrange(0, 3);  // leaves Cast and Mul
+  std::filesystem::create_directories(folder.path() / "x-floats");
+  ASSERT_TRUE(write_file(folder.path() / "x-floats" / "model.onnx", net.model().SerializeAsString()).has_value());
   auto source = OnnxFolderSuite::open(folder.path());
-  EXPECT_THAT(ids_of(**source), ElementsAre("kept"));
-  EXPECT_THAT((*source)->skipped(), ElementsAre(Pair("an attribute that a case cannot hold: Constant", 1)));
+  EXPECT_THAT(ids_of(**source), ElementsAre("kept", "whole/sum_node.unit#2", "whole/1/sum_node.unit#2"));
+  EXPECT_EQ((*source)->skipped().at("several nodes, none of them quantized"), 1U);
 }
 
 TEST(OnnxFolderSuite, ADamagedModelEndsTheSource) {

@@ -51,12 +51,16 @@ constexpr std::array kSuites{
     SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
-    SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
+    SuiteInfo{"onnx:DIR",
+              "ONNX backend-test folders below DIR (model.onnx, test_data_set_0); a model that is no single case is cut "
+              "as model:FILE is"},
     SuiteInfo{"model:FILE",
               "the quantized nodes and units (DequantizeLinear ... QuantizeLinear) of an ONNX model, activations of a "
               "run in ONNX Runtime, or drawn from --seed"},
     SuiteInfo{"dml:FILE", "DirectML descriptions of quantized linear convolutions, as JSON"},
-    SuiteInfo{"PATH", "a case file (.json, or a one-node .onnx), a folder of case files, or one backend-test folder"},
+    SuiteInfo{"PATH",
+              "a case file (.json, or an .onnx of one case), an .onnx as model:FILE, a folder of case files, or one "
+              "backend-test folder"},
 };
 
 // One case that has been read already.
@@ -127,7 +131,7 @@ bool is_backend_test_folder(const fs::path& path) {
   return fs::is_regular_file(path / "model.onnx", ignored);
 }
 
-Result<Suites> open_path(const fs::path& path) {
+Result<Suites> open_path(const fs::path& path, const SuiteOptions& options) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
     std::vector<std::string_view> names;
@@ -136,11 +140,15 @@ Result<Suites> open_path(const fs::path& path) {
     return fail("--suite", fmt::format("no suite and no file \"{}\"{} Suites are {}", path.string(), ending,
                                        fmt::join(names, ", ")));
   }
-  if (is_backend_test_folder(path)) return one(OnnxFolderSuite::open(path));
+  if (is_backend_test_folder(path)) return one(OnnxFolderSuite::open(path, options.seed));
   if (path.extension() == ".onnx") {
-    QCONFORM_ASSIGN(auto test_case, load_single_case(path));
+    auto test_case = load_single_case(path);
+    if (!test_case) {
+      auto units = open_suite("model:" + path.string(), options);
+      return units ? std::move(units) : tl::unexpected(test_case.error());
+    }
     Suites sources;
-    sources.push_back(std::make_unique<SingleCaseSuite>(path.string(), std::move(test_case)));
+    sources.push_back(std::make_unique<SingleCaseSuite>(path.string(), std::move(*test_case)));
     return sources;
   }
   return one(CorpusSuite::open(path.string(), path));
@@ -209,7 +217,7 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (name == "directed") return drawn(name, directed_case, options, DirectedSuite::kDefaultCases);
   if (name == "within") return fail("--suite", "within is made for backends: it goes with qconform run and matrix");
   if (const DrawnSuite::Draw draw = draw_of_suite(name)) return drawn(name, draw, options, RandomSuite::kDefaultCases);
-  if (name.starts_with("onnx:")) return one(OnnxFolderSuite::open(fs::path(name.substr(5))));
+  if (name.starts_with("onnx:")) return one(OnnxFolderSuite::open(fs::path(name.substr(5)), options.seed));
   if (name.starts_with("model:")) {
     ModelOptions model = options.whole_model != nullptr ? *options.whole_model : ModelOptions{};
     if (options.whole_model == nullptr) model.activations = ModelOptions::Activations::computed_if_possible;
@@ -219,7 +227,7 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
     return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed, model));
   }
   if (name.starts_with("dml:")) return one(DirectMlSuite::open(fs::path(name.substr(4))));
-  return open_path(fs::path(name));
+  return open_path(fs::path(name), options);
 }
 
 namespace {

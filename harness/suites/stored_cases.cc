@@ -17,7 +17,7 @@
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf.h"
-#include "harness/suites/model_nodes.h"
+#include "harness/suites/onnx_model.h"
 
 namespace qconform {
 namespace {
@@ -149,32 +149,39 @@ Result<void> collect(const fs::path& folder, int depth, std::vector<fs::path>& f
   return {};
 }
 
-/// Whether it is in QDQ form: nothing else tells a quantized graph from any other.
-bool is_quantized_graph(const onnx::GraphProto& graph) {
-  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
-    return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear";
-  });
+bool has_quantized_node(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(),
+                     [](const onnx::NodeProto& node) { return has_quantized_name(node.op_type()); });
 }
 
-/// The operator of the first node with an attribute that a case cannot hold, such as Constant's tensor; empty if there
-/// is none.
-std::string operator_beyond_cases(const onnx::GraphProto& graph) {
-  const auto found = std::find_if(graph.node().begin(), graph.node().end(),
-                                  [](const onnx::NodeProto& node) { return !attributes_of(node).has_value(); });
-  return found == graph.node().end() ? "" : printable(operator_name(found->domain(), found->op_type()));
+bool is_ours(const onnx::ModelProto& model) {
+  return std::any_of(model.metadata_props().begin(), model.metadata_props().end(),
+                     [](const auto& entry) { return entry.key() == "qconform.id"; });
+}
+
+/// Whether the nodes can be those of one case: in QDQ form, without attributes such as Constant's tensor or a body. A
+/// longer graph is cut, for its sets grow from node to node.
+bool may_be_one_case(const onnx::ModelProto& model) {
+  constexpr int kMostNodes = 16;
+  const onnx::GraphProto& graph = model.graph();
+  if (graph.node_size() == 1 || is_ours(model)) return true;
+  if (graph.node_size() > kMostNodes) return false;
+  const bool is_in_qdq_form = std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+    return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear";
+  });
+  return is_in_qdq_form && std::all_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+           return attributes_of(node).has_value();
+         });
 }
 
 /// Why the model gives no case; empty when it gives some.
 std::string reason_to_skip(const onnx::ModelProto& model, const std::vector<fs::path>& data_sets) {
   if (model.graph().node_size() == 0) return "no node";
-  const bool is_graph = model.graph().node_size() > 1;
-  if (is_graph && !is_quantized_graph(model.graph()))
-    return "several nodes without QuantizeLinear and DequantizeLinear";
-  if (const std::string op = is_graph ? operator_beyond_cases(model.graph()) : ""; !op.empty()) {
-    return "an attribute that a case cannot hold: " + op;
+  if (model.graph().node_size() > 1) {
+    return has_quantized_node(model.graph()) ? "" : "several nodes, none of them quantized";
   }
   const onnx::NodeProto& node = model.graph().node(0);
-  const bool is_known = is_graph || find_operator(node.domain(), node.op_type()) != nullptr ||
+  const bool is_known = find_operator(node.domain(), node.op_type()) != nullptr ||
                         is_quantized_graph_operator(node.domain(), node.op_type());
   if (!is_known) {
     const char* const why =
@@ -184,7 +191,7 @@ std::string reason_to_skip(const onnx::ModelProto& model, const std::vector<fs::
   return data_sets.empty() ? "no data set: " + node.op_type() : "";
 }
 
-/// "/1" and so on, as case_from_data_set numbers them.
+/// "/1" and so on behind the folder's path.
 std::string id_below(const fs::path& root, const fs::path& folder, std::uint64_t data_set) {
   std::error_code error;
   const fs::path below = folder == root ? fs::canonical(root, error).filename() : folder.lexically_relative(root);
@@ -193,7 +200,7 @@ std::string id_below(const fs::path& root, const fs::path& folder, std::uint64_t
 
 }  // namespace
 
-Result<std::unique_ptr<OnnxFolderSuite>> OnnxFolderSuite::open(const fs::path& root) {
+Result<std::unique_ptr<OnnxFolderSuite>> OnnxFolderSuite::open(const fs::path& root, std::uint64_t seed) {
   std::error_code error;
   if (!fs::is_directory(root, error)) return fail(root.string(), "no such folder");
   std::vector<fs::path> folders;
@@ -201,19 +208,12 @@ Result<std::unique_ptr<OnnxFolderSuite>> OnnxFolderSuite::open(const fs::path& r
   if (folders.empty()) return fail(root.string(), "holds no backend tests (folders with a model.onnx)");
   std::sort(folders.begin(), folders.end(),
             [](const fs::path& a, const fs::path& b) { return a.generic_string() < b.generic_string(); });
-  return std::unique_ptr<OnnxFolderSuite>(new OnnxFolderSuite(root, std::move(folders)));
+  return std::unique_ptr<OnnxFolderSuite>(new OnnxFolderSuite(root, std::move(folders), seed));
 }
 
-Result<void> OnnxFolderSuite::load(const fs::path& folder) {
-  onnx::ModelProto model;
-  QCONFORM_TRY(read_model(folder / "model.onnx", model));
-  const std::vector<fs::path> data_sets = data_sets_of(folder);
-  if (const std::string reason = reason_to_skip(model, data_sets); !reason.empty()) {
-    ++skipped_[reason];
-    return {};
-  }
-  const bool ours = std::any_of(model.metadata_props().begin(), model.metadata_props().end(),
-                                [](const auto& entry) { return entry.key() == "qconform.id"; });
+Result<void> OnnxFolderSuite::add_cases(const onnx::ModelProto& model, const fs::path& folder,
+                                        const std::vector<fs::path>& data_sets) {
+  const bool ours = is_ours(model);
   for (const fs::path& data_set : data_sets) {
     QCONFORM_ASSIGN(auto one, in_context(folder.string(), case_from_data_set(model, folder, data_set)));
     if (!ours) {
@@ -225,18 +225,74 @@ Result<void> OnnxFolderSuite::load(const fs::path& folder) {
   return {};
 }
 
+Result<void> OnnxFolderSuite::load(const fs::path& folder) {
+  onnx::ModelProto model;
+  QCONFORM_TRY(read_model(folder / "model.onnx", model));
+  const std::vector<fs::path> data_sets = data_sets_of(folder);
+  if (const std::string reason = reason_to_skip(model, data_sets); !reason.empty()) {
+    ++skipped_[reason];
+    return {};
+  }
+  if (may_be_one_case(model) && !data_sets.empty()) return add_cases(model, folder, data_sets);
+  if (data_sets.empty()) models_.push_back({folder / "model.onnx", {}, id_below(root_, folder, 0)});
+  for (std::size_t i = 0; i < data_sets.size(); ++i) {
+    models_.push_back({folder / "model.onnx", data_sets[i], id_below(root_, folder, i)});
+  }
+  return {};
+}
+
+void OnnxFolderSuite::cut_into_units() {
+  const WholeModel& model = models_.front();
+  ModelOptions options{.activations = ModelOptions::Activations::computed_if_possible,
+                       .inputs = input_files(model.data_set),
+                       .keeps_units = true};
+  auto units = OnnxModelSuite::open(model.file, seed_, options);
+  if (units) {
+    units_ = std::move(*units);
+    return;
+  }
+  ++skipped_["a model that cannot be cut into units: " + printable(units.error().text())];
+  models_.pop_front();
+}
+
+Result<std::optional<Case>> OnnxFolderSuite::next_unit() {
+  QCONFORM_ASSIGN(auto unit, units_->next());
+  if (unit) {
+    unit->id = models_.front().id + "/" + unit->id;
+    return unit;
+  }
+  for (const auto& [reason, count] : units_->skipped()) skipped_[reason] += count;
+  units_.reset();
+  models_.pop_front();
+  return unit;
+}
+
 Result<std::optional<Case>> OnnxFolderSuite::next() {
-  while (next_case_ == cases_.size()) {
+  while (true) {
+    if (next_case_ < cases_.size()) return std::optional<Case>(std::move(cases_[next_case_++]));
     cases_.clear();
     next_case_ = 0;
-    if (next_folder_ == folders_.size()) return std::optional<Case>();
-    if (const auto loaded = load(folders_[next_folder_++]); !loaded) {
-      next_folder_ = folders_.size();
-      cases_.clear();
-      return tl::unexpected(loaded.error());
+    Result<std::optional<Case>> unit = std::optional<Case>();
+    Result<void> loaded;
+    if (units_ != nullptr) {
+      unit = next_unit();
+    } else if (!models_.empty()) {
+      cut_into_units();
+    } else if (next_folder_ < folders_.size()) {
+      loaded = load(folders_[next_folder_++]);
+    } else {
+      return std::optional<Case>();
     }
+    if (unit && loaded) {
+      if (*unit) return unit;
+      continue;
+    }
+    next_folder_ = folders_.size();
+    cases_.clear();
+    models_.clear();
+    units_.reset();
+    return tl::unexpected(unit ? loaded.error() : unit.error());
   }
-  return std::optional<Case>(std::move(cases_[next_case_++]));
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,6 +15,10 @@
 #include <vector>
 
 #include "harness/core/suite.h"
+
+namespace onnx {
+class ModelProto;
+}  // namespace onnx
 
 namespace qconform {
 
@@ -81,33 +86,52 @@ class DirectMlSuite final : public Suite {
 // Cases from folders of ONNX's backend tests: suite `onnx:DIR`.
 
 /// A folder with a model.onnx, or the folders below one, to a depth of kMaxDepth, in the order of
-/// their paths. Each single node of a quantized operator becomes one case for each test_data_set_N:
-/// inputs from its files, the recorded output from output_0.pb. Everything else is counted as
-/// skipped, by reason. A damaged model or data set of a quantized operator is an error; so is a
-/// model file that cannot be parsed at all.
+/// their paths. Each single node of a quantized operator, and each quantized graph that a case can hold, becomes one
+/// case for each test_data_set_N: inputs from its files, the recorded output from output_0.pb. Any other model with
+/// quantized nodes is cut into units (OnnxModelSuite), which a run on the inputs of the data set feeds. Everything else
+/// is counted as skipped, by reason. A damaged model or data set of a quantized operator is an error; so is a model
+/// file that cannot be parsed at all.
 ///
-/// The id is the folder's path below DIR, with "/1", "/2" for further data sets; cases that qconform
-/// wrote keep their own.
+/// The id is the folder's path below DIR, with "/1", "/2" for further data sets, and of a unit its own behind it; cases
+/// that qconform wrote keep their own.
 class OnnxFolderSuite final : public Suite {
  public:
   static constexpr int kMaxDepth = 8;
 
   /// Errors: no such folder, a folder without any model.onnx.
-  [[nodiscard]] static Result<std::unique_ptr<OnnxFolderSuite>> open(const std::filesystem::path& root);
+  [[nodiscard]] static Result<std::unique_ptr<OnnxFolderSuite>> open(const std::filesystem::path& root,
+                                                                     std::uint64_t seed = 1);
 
   [[nodiscard]] std::string name() const override { return "onnx:" + root_.string(); }
   [[nodiscard]] Result<std::optional<Case>> next() override;
 
  private:
-  OnnxFolderSuite(std::filesystem::path root, std::vector<std::filesystem::path> folders)
-      : root_(std::move(root)), folders_(std::move(folders)) {}
+  OnnxFolderSuite(std::filesystem::path root, std::vector<std::filesystem::path> folders, std::uint64_t seed)
+      : root_(std::move(root)), folders_(std::move(folders)), seed_(seed) {}
+  /// Sets `cases_` or `models_`.
   [[nodiscard]] Result<void> load(const std::filesystem::path& folder);
+  /// One for each data set.
+  [[nodiscard]] Result<void> add_cases(const onnx::ModelProto& model, const std::filesystem::path& folder,
+                                       const std::vector<std::filesystem::path>& data_sets);
+  /// Sets `units_`, or counts the model as skipped.
+  void cut_into_units();
+  [[nodiscard]] Result<std::optional<Case>> next_unit();
+
+  /// A model that is no single case, and one of its data sets; none: its inputs are drawn.
+  struct WholeModel {
+    std::filesystem::path file;
+    std::filesystem::path data_set;
+    std::string id;
+  };
 
   std::filesystem::path root_;
   std::vector<std::filesystem::path> folders_;
+  std::uint64_t seed_;
   std::size_t next_folder_ = 0;
   std::vector<Case> cases_;  // cases of the folder before next_folder_
   std::size_t next_case_ = 0;
+  std::deque<WholeModel> models_;  // those of that folder which are still to be cut
+  std::unique_ptr<Suite> units_;   // of models_.front()
 };
 
 }  // namespace qconform
