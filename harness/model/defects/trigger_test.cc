@@ -295,6 +295,7 @@ const std::map<std::string_view, Trigger> kTriggers{
     {"product-wide", [](const TriggerSample& s) { return is_16bit_float(s.dequantize().y_type); }},
     {"blocked-interleave", [](const TriggerSample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
     {"dq-expanded", is_zero_point_scaled},
+    {"dq-expanded-fused", is_zero_point_scaled},
     {"denormal-flush", has_subnormals},
 };
 

@@ -54,6 +54,12 @@ std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double z
   return encode(format, product(x) - product(zero_point), reference::Overflow::special);
 }
 
+std::uint64_t multiply_fused(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
+  const FloatFormat& format = reference::float_format(node.y_type);
+  // The difference is exact in double: both products have 40 bits at most.
+  return encode(format, x * scale - rounded_to(format, zero_point * scale), reference::Overflow::special);
+}
+
 namespace {
 
 // axis = -k counted from one dimension further left.
@@ -89,13 +95,11 @@ void multiply_and_add(Stages& s) {
   s.set(stage::storage_offset, hold_as_int8);
 }
 
-// RN(x*s - RN(zp*s)), uint8 held as int8 less 128. The difference is exact in double: both products have 40 bits at
-// most.
-std::uint64_t multiply_held_and_fused(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
-  const FloatFormat& format = reference::float_format(node.y_type);
+// uint8 held as int8, which is 128 less.
+std::uint64_t multiply_held_and_fused(const DequantizeLinear& node, double x, double zero_point, double difference,
+                                      double scale) {
   const double held = node.x_type == ElementType::uint8 ? 128 : 0;
-  const double offset = rounded_to(format, (zero_point - held) * scale);
-  return encode(format, (x - held) * scale - offset, reference::Overflow::special);
+  return multiply_fused(node, x - held, zero_point - held, difference, scale);
 }
 
 // A finite quotient to be stored as `type` without saturation; NaN where it is another one.
@@ -295,6 +299,15 @@ constexpr Defect kLinearDefects[] = {
      .corner_cases = {CornerCase::expanded_product},
      .slot = "multiply",
      .computes = "each_times_scale"},
+    {.id = "dq-expanded-fused",
+     .description = "x * scale - zero_point * scale, the latter rounded and the difference too",
+     .operators = {"DequantizeLinear"},
+     .trigger = "a zero point other than 0, a scale that is no power of two",
+     .rule = "D1",
+     .evidence = "OpenVINO 2026.4.1",
+     .corner_cases = {CornerCase::expanded_product},
+     .slot = "multiply",
+     .computes = "fused_times_scale"},
     {.id = "dq-fused",
      .description = "x * scale - zero_point * scale, the latter rounded and the difference too; uint8 as int8 less 128",
      .operators = {"DequantizeLinear"},

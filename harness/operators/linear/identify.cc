@@ -336,17 +336,10 @@ Variant multiplication(std::string id, std::string formula) {
           }};
 }
 
-// fma(x, s, -RN(zp * s)): the difference below is exact in double before its one rounding, since both
-// products are 40 bits wide at most.
-std::uint64_t multiply_fused(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
-  const reference::FloatFormat& format = reference::float_format(node.y_type);
-  return encode(format, x * scale - reference::rounded_to(format, zero_point * scale), reference::Overflow::special);
-}
-
 std::vector<Variant> dequantized_product_variants() {
   return {plain_variant("difference", "f32((x - zp) * s)"),
           variant_of_defect("expanded", "f32(f32(x * s) - f32(zp * s))", "dq-expanded"),
-          {"expanded-fused", "fma(x, s, -f32(zp * s))", [](Stages& s) { s.set(stage::multiply, multiply_fused); }}};
+          variant_of_defect("expanded-fused", "fma(x, s, -f32(zp * s))", "dq-expanded-fused")};
 }
 
 std::vector<Variant> half_product_variants() {

@@ -48,6 +48,9 @@ double int32_as_float32(ElementType type, double stated);
 /// x*s - zp*s, every operation in y's type.
 std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double difference,
                                 double scale);
+/// fma(x, s, -zp*s), the product rounded to y's type.
+std::uint64_t multiply_fused(const DequantizeLinear& node, double x, double zero_point, double difference,
+                             double scale);
 
 namespace stage {
 

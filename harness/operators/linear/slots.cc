@@ -269,7 +269,8 @@ constexpr NamedForm<Multiplication> kMultiplications[] = {
     {"difference_rounded", multiply_by<Method::difference_rounded>},
     {"operands_rounded", multiply_by<Method::operands_rounded>},
     {"through_float32", multiply_by<Method::through_float32>},
-    {"each_times_scale", multiply_expanded}};
+    {"each_times_scale", multiply_expanded},
+    {"fused_times_scale", multiply_fused}};
 
 template <const auto& kForms, const auto& kStage>
 void set_form(Stages& stages, const Expression& expression) {
