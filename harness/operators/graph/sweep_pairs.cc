@@ -170,6 +170,17 @@ Compute compute_at(const Row& r) {
   return static_cast<Compute>(kFirstUnary + r[kComputePosition]);
 }
 
+// The first class of opsets that knows the node.
+std::uint8_t first_opset_of(Compute compute) {
+  switch (compute) {
+    case kLayerNormalization: return k19;
+    case kGelu: return k21;
+    case kRmsNormalization: return k23;
+    case kSwish: return k25;
+    default: return k10;
+  }
+}
+
 // Returns whether results for small numbers are of another size, or nearly the same for all of them.
 bool is_bounded(Compute compute) {
   return compute >= kSoftmax && compute <= kGelu;
@@ -211,9 +222,9 @@ const std::vector<Column>& columns() {
 std::vector<Constraint> constraints() {
   std::vector<Constraint> list = common_constraints();
   const std::vector<Constraint> own{
-      {"Gelu begins with version 20",
+      {"the version knows the operator",
        {kComputePosition, kOpset},
-       [](const Row& r) { return compute_at(r) != kGelu || r[kOpset] >= k21; }},
+       [](const Row& r) { return r[kOpset] >= first_opset_of(compute_at(r)); }},
       {"bfloat16 is for nodes that do not round, MaxPool from version 22 on",
        {kComputePosition, kOpset, kReal},
        [](const Row& r) {

@@ -227,6 +227,28 @@ std::string movement(UnitDraft& d, const std::string& x) {
   }
 }
 
+// A normalization of x, or PRelu, with parameters by channel or for each element that is normalized.
+std::string with_real_parameters(UnitDraft& d, const std::string& x) {
+  const bool is_exact = d.u.scales == kPowersOfTwo;
+  const auto drawn = [&](const Shape& shape) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < elements_of(shape); ++i) {
+      values.push_back(is_exact ? std::ldexp(1.0, static_cast<int>(d.rng.between(-2, 1)))
+                                : d.in_real(static_cast<double>(d.rng.between(-90, 200)) / 100));
+    }
+    return d.real_tensor(shape, values);
+  };
+  const std::int64_t channels = 4;
+  switch (d.u.compute) {
+    case kLayerNormalization:
+      return d.nodes.node("LayerNormalization", {x, drawn({channels, 2, d.u.width})}, {{"axis", std::int64_t{1}}});
+    case kInstanceNormalization:
+      return d.nodes.node("InstanceNormalization", {x, drawn({channels}), drawn({channels})});
+    case kRmsNormalization: return d.nodes.node("RMSNormalization", {x, drawn({d.u.width})});
+    default: return d.nodes.node("PRelu", {x, drawn({channels, 1, 1})});
+  }
+}
+
 std::string unary(UnitDraft& d) {
   const Unit& u = d.u;
   const std::string x = d.operand({1, 4, 2, u.width});
@@ -242,6 +264,10 @@ std::string unary(UnitDraft& d) {
     case kNearestResize: return resize(d, x);
     case kLeakyRelu: return d.nodes.node(name, {x}, {{"alpha", u.scales == kPowersOfTwo ? 0.125F : 0.1F}});
     case kClip: return clip(d, x);
+    case kLayerNormalization:
+    case kInstanceNormalization:
+    case kRmsNormalization:
+    case kPRelu: return with_real_parameters(d, x);
     default: return movement(d, x);
   }
 }
