@@ -48,11 +48,6 @@ void note_representative(const Case& test_case, const Verdict& verdict, const st
   representative = std::move(candidate);
 }
 
-// The subject of a finding: an operator; for a real model the node, so that each layer has findings of its own.
-std::string subject_of(const Case& test_case) {
-  return has_tag(test_case, "model") ? test_case.subject() + " " + test_case.id : test_case.subject();
-}
-
 // Conditions and a place that were learnt from some of the cases are not told of the others.
 void unite(Diagnosis& diagnosis, const Diagnosis& later) {
   diagnosis.examined += later.examined;
@@ -134,7 +129,7 @@ bool follow_one_null_pointer(const Finding& a, const Finding& b) {
 
 bool are_one(const Finding& a, const Finding& b) {
   const bool may_be = a.backend == b.backend && a.op_type == b.op_type && a.kind == b.kind && !a.waiver && !b.waiver;
-  if (!may_be || has_tag(a.example, "model") || has_tag(b.example, "model")) return false;
+  if (!may_be) return false;
   if (a.signature == b.signature || follow_one_null_pointer(a, b)) return true;
   if (a.kind == VerdictKind::depends_on_earlier_node) return have_one_key(a.verdict.place, b.verdict.place);
   return !has_defects(a) && !has_defects(b) && digest_of(a.example) == digest_of(b.example);
@@ -153,7 +148,7 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
                           const std::optional<DefectAnswer>& answer) {
   if (signature.empty()) signature = signature_of(verdict);
   const std::size_t position =
-      position_of({backend, subject_of(test_case), signature, waiver == nullptr ? "" : waiver->id});
+      position_of({backend, test_case.subject(), signature, waiver == nullptr ? "" : waiver->id});
   const bool is_new = position == findings_.size();
   if (is_new) {
     Finding finding;

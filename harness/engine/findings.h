@@ -30,8 +30,7 @@ namespace qconform {
 /// The signature of a failure whose cause is not known: the verdict's kind with its rule, or with the place of a crash.
 [[nodiscard]] std::string signature_of(const Verdict& verdict);
 
-/// Groups failures by backend, operator, signature and waiver, those of a model by its node too; keeps the
-/// smallest case of each group.
+/// Groups failures by backend, operator, signature and waiver; keeps the smallest case of each group.
 class Findings {
  public:
   /// Returns the id of the finding that the failure counts to. `related`: the cases whose answers contradict this
@@ -50,7 +49,7 @@ class Findings {
  private:
   struct FindingKey {
     std::string backend;
-    std::string subject;  ///< the operator; of a model, with the node
+    std::string subject;  ///< the operator
     std::string signature;
     std::string waiver;  ///< empty without one
 
