@@ -235,6 +235,8 @@ std::optional<ColdReplay> replay_cold(Worker& worker, const Case& test_case, con
   const Expected expected = expect(test_case, policy);
   auto alone = run_alone(worker, test_case, RunMode::closely);
   if (!alone) return std::nullopt;
+  // A refusal is known to be wrong by another setting's answer, which was asked for before.
+  if (is_refusal(failed) && is_refusal(*alone)) alone->elsewhere = failed.elsewhere;
   if (is_failure(judge(expected, *alone).kind)) return ColdReplay{test_case, std::move(*alone), true};
   if (std::holds_alternative<outcome::OutOfMemory>(failed)) {
     if (auto growth = grown_memory(worker, test_case)) return ColdReplay{test_case, std::move(*growth), true};
@@ -322,7 +324,8 @@ std::optional<ColdReplay> ColdReplays::replay(Worker& worker, const Case& test_c
   const bool is_due = remembers_ || number < limits_.first || std::has_single_bit(number);
   // Another time-out would take as long as the first: a run that hangs is told at once.
   const bool may_be = worker.starts_fast() && !std::holds_alternative<outcome::TimedOut>(failed);
-  if (!is_due || !may_be || seconds_ >= limits_.seconds || !test_case.before.empty()) return std::nullopt;
+  const double most = limits_.seconds + limits_.share * seconds_since(begin_);
+  if (!is_due || !may_be || seconds_ >= most || !test_case.before.empty()) return std::nullopt;
   const auto start = std::chrono::steady_clock::now();
   auto replay = replay_cold(worker, test_case, failed, policy, known_);
   seconds_ += seconds_since(start);

@@ -2,6 +2,7 @@
 // answers after other nodes only is another failure, which those nodes belong to.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -77,12 +78,13 @@ void replay_findings(Report& report, const std::vector<std::unique_ptr<Backend>>
 /// How many failures of a backend a run replays cold.
 struct ReplayLimits {
   std::uint64_t first = 16;                      ///< the first ones; later ones now and then
-  double seconds = 6;                            ///< wall-clock, of all replays
+  double seconds = 6;                            ///< wall-clock, of all replays, and
+  double share = 0.25;                           ///< of the time since the run began
   int searches = KnownSequences::kMostSearches;  ///< for the nodes before a failure
 };
 
 /// Which failures of a backend are replayed cold: the first ones and some of the later ones; every one once an answer
-/// was found to depend on earlier nodes; none any more when that has taken too long.
+/// was found to depend on earlier nodes; none while that has taken too long.
 class ColdReplays {
  public:
   explicit ColdReplays(const ReplayLimits& limits) : limits_(limits), known_(limits.searches) {}
@@ -99,6 +101,7 @@ class ColdReplays {
   bool remembers_ = false;
   KnownSequences known_;
   double seconds_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace qconform

@@ -90,6 +90,27 @@ TEST(ColdReplay, LeavesAFailureThatComesBackAlone) {
   EXPECT_TRUE(replay->test_case.before.empty());
 }
 
+// Another setting's answer makes a failure of a refusal. The refusal comes back in a new process, without that answer.
+TEST(ColdReplay, LeavesARefusalOfWhatAnotherSettingComputes) {
+  const Case test_case =
+      QLinearConvBuilder().x(make::uint8({1, 1, 2, 2}, {1, 2, 3, 4})).w(make::int8({1, 1, 2, 2}, {5, 6, 7, 8})).build();
+  auto declining = open_plugin("row");
+  auto other = backend::select("scalar", RoundingProfile::correctly_rounded);
+  ASSERT_TRUE(other);
+  GuardedOutput output;
+  Outcome refused = execute(*declining, test_case, output);
+  Outcome computed = execute(**other, test_case, output);
+  ASSERT_TRUE(is_refusal(refused));
+  refused.elsewhere = {"scalar", std::get<outcome::Produced>(computed).outputs};
+  const Expected expected = expect(test_case, Policy{});
+  ASSERT_EQ(name_of(judge(expected, refused).kind), "refused-here");
+  KnownSequences known;
+  const auto replay = replay_cold(*declining->worker(), test_case, refused, Policy{}, known);
+  ASSERT_TRUE(replay);
+  EXPECT_TRUE(replay->fails_alone);
+  EXPECT_EQ(name_of(judge(expected, replay->outcome).kind), "refused-here");
+}
+
 TEST(ColdReplay, TellsByHowManyBytesMemoryGrowsWithEachNode) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "this sanitizer replaces the heap that the measurement asks; the other presets run the test";
