@@ -51,9 +51,10 @@ constexpr std::array kSuites{
     SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
-    SuiteInfo{"onnx:DIR",
-              "ONNX backend-test folders below DIR (model.onnx, test_data_set_0); a model that is no single case is cut "
-              "as model:FILE is"},
+    SuiteInfo{
+        "onnx:DIR",
+        "ONNX backend-test folders below DIR (model.onnx, test_data_set_0); a model that is no single case is cut "
+        "as model:FILE is"},
     SuiteInfo{"model:FILE",
               "the quantized nodes and units (DequantizeLinear ... QuantizeLinear) of an ONNX model, activations of a "
               "run in ONNX Runtime, or drawn from --seed"},

@@ -169,9 +169,8 @@ bool may_be_one_case(const onnx::ModelProto& model) {
   const bool is_in_qdq_form = std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
     return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear";
   });
-  return is_in_qdq_form && std::all_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
-           return attributes_of(node).has_value();
-         });
+  return is_in_qdq_form && std::all_of(graph.node().begin(), graph.node().end(),
+                                       [](const onnx::NodeProto& node) { return attributes_of(node).has_value(); });
 }
 
 /// Why the model gives no case; empty when it gives some.
