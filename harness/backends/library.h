@@ -24,6 +24,13 @@ struct LibraryState {
   std::string absent;   ///< why it cannot be used here, and what to do; empty when it can
 };
 
+/// A setting that switches off a part of a library which may be wrong.
+struct Switch {
+  std::string_view key;
+  std::string_view value;
+  bool is_listed = false;  ///< values of the key are names: those of several switches stand behind it, with ; between
+};
+
 struct Library {
   std::string_view name;         ///< as on the command line
   std::string_view description;  ///< the library's name and what it takes, for lists
@@ -50,6 +57,8 @@ struct Library {
   /// Words and keys behind the @ that reach an interface of the library with other operators: whatever that refuses
   /// says nothing of the other interface.
   std::vector<std::string_view> interfaces = {};
+  /// Parts that experiments switch off one by one, beside any level but the first.
+  std::span<const Switch> switches = {};
 };
 
 /// The libraries that select() offers; none before the program says so. `libraries` must outlive

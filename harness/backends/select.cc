@@ -459,6 +459,32 @@ std::vector<std::string> siblings_of(const std::string& name) {
   return siblings;
 }
 
+std::span<const Switch> switches_of(const std::string& name) {
+  const auto what = parse_specification(name);
+  const Library* library = what ? library_of(*what) : nullptr;
+  const bool is_plain =
+      library == nullptr || library->levels.empty() || what->word.empty() || what->word == library->levels.front();
+  return is_plain ? std::span<const Switch>() : library->switches;
+}
+
+std::string with_switches(const std::string& name, std::span<const Switch> off) {
+  auto what = parse_specification(name);
+  if (!what) return name;
+  for (const Switch& part : off) {
+    const auto stated = std::find_if(what->settings.begin(), what->settings.end(),
+                                     [&](const Setting& setting) { return setting.key == part.key; });
+    if (stated == what->settings.end()) {
+      what->settings.push_back({std::string(part.key), std::string(part.value)});
+    } else if (part.is_listed) {
+      stated->value += ";" + std::string(part.value);
+    } else {
+      stated->value = part.value;
+    }
+  }
+  what->alias.clear();
+  return text_of(*what);
+}
+
 Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                          RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
   std::vector<Specification> named;

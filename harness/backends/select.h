@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/backends/library.h"
 #include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/specification.h"
 #include "harness/base/error.h"
@@ -51,6 +53,11 @@ struct SandboxPolicy {
 /// Returns the names of the backend at its other levels (Library::levels); none where it has no levels, or its word is
 /// none of them.
 [[nodiscard]] std::vector<std::string> siblings_of(const std::string& name);
+
+/// Returns the switches of the library that the text names at a level but its first; none of anything else.
+[[nodiscard]] std::span<const Switch> switches_of(const std::string& name);
+/// Returns the text of the same backend with these parts switched off. `name` is a backend that has switches.
+[[nodiscard]] std::string with_switches(const std::string& name, std::span<const Switch> off);
 
 /// Opens all backends of these names, or returns the first error. Backends of one library are siblings of each other,
 /// but for those on other processors and of another of its interfaces (Library::interfaces).

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/text.h"
+#include "harness/diagnose/explain/cures.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/model/text.h"
 
@@ -117,6 +118,9 @@ std::string shown_command(const std::string& command) {
 
 std::vector<Fact> facts_of(const Finding& finding) {
   std::vector<Fact> facts;
+  if (const std::string cure = diagnose::cure_in(finding.signature, finding.backend); !cure.empty()) {
+    facts.push_back({"cured", "each of these cases that was tried is right with @" + cure});
+  }
   if (finding.diagnosis) add_diagnosis(facts, *finding.diagnosis);
   const auto& worst = finding.verdict.worst;
   facts.push_back({"smallest", example_summary(finding) + (worst ? "; " + element_text(*worst) : "")});
@@ -145,7 +149,9 @@ std::string subject_of(const Finding& finding) {
   } else {
     rules = finding.verdict.rule;
   }
-  std::string name = finding.diagnosis && finding.diagnosis->is_of_values() ? ", " + finding.signature : "";
+  const bool is_named = finding.diagnosis && finding.diagnosis->is_of_values();
+  const bool is_cured = finding.signature.starts_with(diagnose::Cures::kPrefix);
+  std::string name = is_named || is_cured ? ", " + finding.signature : "";
   if (is_lossy_by_design(finding)) name = ", lossy by design" + name;
   if (finding.diagnosis && !finding.diagnosis->base.empty()) name += " on " + finding.diagnosis->base;
   return name + (rules.empty() ? "" : " (" + rules + ")");

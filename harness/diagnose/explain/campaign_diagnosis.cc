@@ -75,6 +75,16 @@ void add_region(Region region, Diagnosis& diagnosis) {
   diagnosis.recall = region.recall;
 }
 
+bool is_cured(std::string_view signature) {
+  return signature.starts_with(Cures::kPrefix);
+}
+
+// Whether a case fails so by itself, each time: an experiment tells what cures it.
+bool ends_alike(VerdictKind kind) {
+  return kind == VerdictKind::refused_here || kind == VerdictKind::crashed || kind == VerdictKind::threw ||
+         kind == VerdictKind::exited;
+}
+
 bool is_of_shape(const FailureGroup& group) {
   return group.signature == "unexplained:shape";
 }
@@ -123,12 +133,14 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                       const Outcome& outcome, const Verdict& verdict) {
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) {
-    note_without_values(backend, test_case, expected, verdict);
-    return {};
+    const std::string cured = ends_alike(verdict.kind) ? cured_part_of(backend, test_case) : std::string();
+    const std::string kind = signature_of(verdict);
+    note_without_values(backend, test_case, expected, cured.empty() ? kind : cured + ", " + kind);
+    return cured.empty() ? cured : cured + ", " + kind;
   }
   auto observation = Observation::borrowing(test_case, expected, outcome);
   if (test_case.output_count() > 1) observation = failing_output(*backends_[backend], test_case);
-  if (observation == nullptr || !observation->is_failure()) return failing_part_of(*backends_[backend], test_case);
+  if (observation == nullptr || !observation->is_failure()) return part_of(backend, test_case);
   DiagnosedOperator& subject = subjects_[{backend, test_case.subject()}];
   if (!subject.causes) {
     GuardedOutput output;
@@ -141,27 +153,31 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   }
   Causes& causes = *subject.causes;
   const std::uint64_t number = subject.failed++;
-  if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return kUndetermined;
+  const auto cured_or_undetermined = [&] {
+    std::string cured = cured_part_of(backend, test_case);
+    return cured.empty() ? std::string(kUndetermined) : cured;
+  };
+  if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return cured_or_undetermined();
   std::string claimed = causes.claim(*observation);
   if (!claimed.empty()) return claimed;
   if (!fails_alone(subject, *backends_[backend], *observation)) {
     return std::string(name_of(VerdictKind::depends_on_earlier_node));
   }
   const std::optional<std::string> signature = causes.keep_open(*observation);
-  if (!signature) return kUndetermined;
+  if (!signature) return cured_or_undetermined();
   explain_open(subject, *backends_[backend], *observation, *signature);
   if (causes.has_cause(*signature)) return *signature;
-  std::string failing_part = failing_part_of(*backends_[backend], test_case);
-  if (!failing_part.empty()) subject.failing_parts[*signature] = std::move(failing_part);
+  std::string part = part_of(backend, test_case);
+  if (!part.empty()) subject.failing_parts[*signature] = std::move(part);
   return *signature;
 }
 
 // A kernel that reads past a tensor, crashes or hangs gave no values that a model could have: its cases are told from
 // those that pass.
 void CampaignDiagnosis::note_without_values(std::size_t backend, const Case& test_case, const Expected& expected,
-                                            const Verdict& verdict) {
+                                            const std::string& signature) {
   if (!expected.output) return;
-  std::vector<CaseTraits>& failing = subjects_[{backend, test_case.subject()}].without_values[signature_of(verdict)];
+  std::vector<CaseTraits>& failing = subjects_[{backend, test_case.subject()}].without_values[signature];
   if (failing.size() < RelatedFailures::kLearnt) failing.push_back(features_of(test_case, expected));
 }
 
@@ -206,6 +222,25 @@ std::string CampaignDiagnosis::failing_part_of(Backend& backend, const Case& tes
   if (!is_judged_as_graph(test_case)) return {};
   GuardedOutput output;
   return shrink::failing_part(test_case, runner_on(backend, output), policy_);
+}
+
+Cures& CampaignDiagnosis::cures_of(std::size_t backend) const {
+  return cures_.try_emplace(backend, backends_[backend]->info().on_command_line()).first->second;
+}
+
+std::string CampaignDiagnosis::cured_part_of(std::size_t backend, const Case& test_case) const {
+  if (!is_judged_as_graph(test_case)) return {};
+  Cures& cures = cures_of(backend);
+  if (!cures.has_switches()) return {};
+  const auto name = cures.cure_of(test_case, policy_);
+  if (!name) return {};
+  const std::string part = cures.is_broad(*name) ? failing_part_of(*backends_[backend], test_case) : std::string();
+  return part.empty() ? *name : *name + " of " + part;
+}
+
+std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_case) const {
+  std::string cured = cured_part_of(backend, test_case);
+  return cured.empty() ? failing_part_of(*backends_[backend], test_case) : cured;
 }
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
@@ -409,7 +444,9 @@ std::string common_operators(const std::vector<std::string>& parts) {
 // all from what passes.
 void CampaignDiagnosis::unite_parts(DiagnosedOperator& subject, Backend& backend) const {
   std::vector<FailureGroup>& groups = subject.groups;
-  const auto is_part = [](const FailureGroup& group) { return !group.cause && !is_of_shape(group); };
+  const auto is_part = [](const FailureGroup& group) {
+    return !group.cause && !is_of_shape(group) && !is_cured(group.failing_part);
+  };
   std::vector<std::string> parts;
   std::vector<CaseTraits> failing;
   for (const FailureGroup& group : groups) {
@@ -452,6 +489,9 @@ FailureGroup* CampaignDiagnosis::group_named(DiagnosedOperator& subject, const s
 
 bool CampaignDiagnosis::has_cause(std::size_t backend, const std::string& op_type, const std::string& signature,
                                   const Expected& expected, const Outcome& outcome) const {
+  if (is_cured(signature)) {
+    return cures_of(backend).cures(signature.substr(0, signature.find_first_of(" ,")), *expected.test_case, policy_);
+  }
   const auto found = subjects_.find({backend, op_type});
   if (found == subjects_.end() || !found->second.causes) return true;
   const DiagnosedOperator& subject = found->second;
@@ -478,17 +518,17 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
   const auto found = subjects_.find({backend, test_case.subject()});
   const auto observation = Observation::borrowing(test_case, expected, outcome);
   if (found == subjects_.end() || !found->second.causes || observation == nullptr) {
-    return failing_part_of(*backends_[backend], test_case);
+    return part_of(backend, test_case);
   }
   DiagnosedOperator& subject = found->second;
   for (const FailureGroup& group : subject.groups) {
     if (group.cause && subject.causes->reproduces(*group.cause, *observation)) return group.signature;
     if (group.united && group.united->contains(features_of(test_case, expected))) return group.signature;
   }
-  std::string failing_part = failing_part_of(*backends_[backend], test_case);
-  if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return failing_part;
+  std::string part = part_of(backend, test_case);
+  if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return part;
   Explanation explanation = explain_case(*backends_[backend], *observation, options_for(subject), subject.explaining);
-  if (explanation.candidates.empty() || explanation.status > Status::ambiguous) return failing_part;
+  if (explanation.candidates.empty() || explanation.status > Status::ambiguous) return part;
   FailureGroup group;
   group.signature = explanation.signature();
   if (group_named(subject, group.signature) != nullptr) return group.signature;
@@ -518,7 +558,7 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   FailureGroup* const group = group_named(subject, finding.signature);
   if (group != nullptr) locate_failure(finding, subject, *group, backend);
   if (!finding.shrinking || finding.shrinking->steps == 0) return;
-  if (group != nullptr && !group->failing_part.empty()) {
+  if (group != nullptr && !group->failing_part.empty() && !is_cured(group->failing_part)) {
     const std::string failing_part = failing_part_of(*backends_[backend], finding.example);
     if (!failing_part.empty()) finding.signature = failing_part;
   }

@@ -14,6 +14,7 @@
 #include "harness/core/backend.h"
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/conditions.h"
+#include "harness/diagnose/explain/cures.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/probes.h"
 #include "harness/diagnose/explain/values.h"
@@ -253,7 +254,13 @@ class CampaignDiagnosis final : public Diagnoser {
   };
 
   void note_without_values(std::size_t backend, const Case& test_case, const Expected& expected,
-                           const Verdict& verdict);
+                           const std::string& signature);
+  /// What has to be switched off for the graph to be right (cures.h), and the smallest failing part where other causes
+  /// are switched off with it; empty where nothing is known to.
+  [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case) const;
+  /// The same, or the smallest failing part where nothing cures it.
+  [[nodiscard]] std::string part_of(std::size_t backend, const Case& test_case) const;
+  [[nodiscard]] Cures& cures_of(std::size_t backend) const;
   [[nodiscard]] static std::optional<Diagnosis> conditions_of(const DiagnosedOperator& subject,
                                                               const std::string& signature);
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
@@ -287,6 +294,7 @@ class CampaignDiagnosis final : public Diagnoser {
   Policy policy_;
   Limits limits_;
   std::map<std::pair<std::size_t, std::string>, DiagnosedOperator> subjects_;
+  mutable std::map<std::size_t, Cures> cures_;
 };
 
 }  // namespace qconform::diagnose

@@ -306,6 +306,74 @@ std::vector<std::string> releases() {
 
 }  // namespace
 
+namespace {
+
+constexpr backend::Switch without(std::string_view optimizer) {
+  return {"optimization.disable_specified_optimizers", optimizer, true};
+}
+
+// Options, then optimizers by the names that the library knows them by; it ignores those that a release lacks.
+constexpr backend::Switch kSwitches[] = {
+    {"session.disable_quant_qdq", "1"},
+    {"session.disable_double_qdq_remover", "1"},
+    {"session.qdq_matmulnbits_accuracy_level", "0"},
+    without("ConstantFolding"),
+    without("CommonSubexpressionElimination"),
+    without("ConstantSharing"),
+    without("EliminateIdentity"),
+    without("EliminateSlice"),
+    without("EliminateDropout"),
+    without("UnsqueezeElimination"),
+    without("ExpandElimination"),
+    without("CastElimination"),
+    without("CastChainElimination"),
+    without("NoopElimination"),
+    without("PreShapeNodeElimination"),
+    without("DivMulFusion"),
+    without("NotWhereFusion"),
+    without("FuseReluClip"),
+    without("GemmSumFusion"),
+    without("GemmTransposeFusion"),
+    without("ConvAddFusion"),
+    without("ConvMulFusion"),
+    without("ConvBNFusion"),
+    without("Pad_Fusion"),
+    without("MatMul_BatchNormalization_Fusion"),
+    without("ClipQuantRewrite"),
+    without("ReluQuantRewrite"),
+    without("MatMulAddFusion"),
+    without("ReshapeFusion"),
+    without("GeluFusionL1"),
+    without("LayerNormFusionL1"),
+    without("QDQPropagationTransformer"),
+    without("WeightBiasQuantization"),
+    without("EnsureUniqueDQForNodeUnit"),
+    without("DoubleQDQPairsRemover"),
+    without("TransposeOptimizer"),
+    without("QDQS8ToU8Transformer"),
+    without("WhereDummyDq"),
+    without("QDQSelectorActionTransformer"),
+    without("GemmActivationFusion"),
+    without("MatMulIntegerToFloatFusion"),
+    without("DynamicQuantizeMatMulFusion"),
+    without("ConvActivationFusion"),
+    without("GeluFusionL2"),
+    without("LayerNormFusionL2"),
+    without("SimplifiedLayerNormFusion"),
+    without("AttentionFusion"),
+    without("EmbedLayerNormFusion"),
+    without("SkipLayerNormFusion"),
+    without("MatmulTransposeFusion"),
+    without("MatMulScaleFusion"),
+    without("MatMulActivationFusion"),
+    without("QDQFinalCleanupTransformer"),
+    without("NchwcTransformer"),
+    without("NhwcTransformer"),
+    without("Avx2WeightS8ToU8Transformer"),
+};
+
+}  // namespace
+
 backend::Library onnxruntime() {
   return {"onnxruntime",
           "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
@@ -323,7 +391,9 @@ backend::Library onnxruntime() {
           nullptr,
           releases,
           nullptr,
-          {"disabled", "basic", "extended", "all"}};
+          {"disabled", "basic", "extended", "all"},
+          {},
+          kSwitches};
 }
 
 // Whole models in ONNX Runtime.

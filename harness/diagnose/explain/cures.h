@@ -1,0 +1,71 @@
+// Causes of failures told apart without knowing them: which parts of a library have to be switched off for a failing
+// case to be right.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/backends/library.h"
+#include "harness/core/backend.h"
+#include "harness/core/case.h"
+#include "harness/core/profile.h"
+#include "harness/model/judge/judge.h"
+
+namespace qconform::diagnose {
+
+/// The settings that a signature of cure_of() names, as they stand behind the backend's @:
+/// "optimization.disable_specified_optimizers=MatMulIntegerToFloatFusion"; empty for any other signature or backend.
+[[nodiscard]] std::string cure_in(std::string_view signature, const std::string& backend);
+
+/// One backend with switches (Library::switches), which are tried on its failing cases. Each set of switches is a
+/// backend of its own, in a process of its own.
+class Cures {
+ public:
+  static constexpr int kSearches = 32;       ///< failures that a new set is looked for with
+  static constexpr std::size_t kOpened = 8;  ///< backends that are kept open
+  static constexpr std::string_view kPrefix = "cured-by:";
+
+  /// `backend`: as the command line names it.
+  explicit Cures(std::string backend);
+  [[nodiscard]] bool has_switches() const { return !switches_.empty(); }
+
+  /// A set of switches with which the case is right, and without any one of which it is not: its name,
+  /// "cured-by:MatMulIntegerToFloatFusion", several with +. Sets that cured cases before are tried first, the smallest
+  /// of them first. Nothing where all switches together do not cure it, or too much was looked for.
+  [[nodiscard]] std::optional<std::string> cure_of(const Case& test_case, const Policy& policy);
+  /// Whether the case is right with the set of that name, which cure_of() gave.
+  [[nodiscard]] bool cures(std::string_view name, const Case& test_case, const Policy& policy);
+  /// Whether the set has one part that is not known by an optimizer's name: other causes have it too.
+  [[nodiscard]] bool is_broad(std::string_view name) const;
+
+ private:
+  using Set = std::vector<std::size_t>;  // positions of switches, ascending
+  struct Known {
+    std::string name;
+    Set set;
+  };
+  struct Opened {
+    Set set;
+    std::unique_ptr<Backend> backend;  // null: it does not open
+  };
+
+  [[nodiscard]] Backend* opened(const Set& set);
+  [[nodiscard]] bool is_right(const Set& set, const Case& test_case, const Policy& policy);
+  [[nodiscard]] Set smallest_cure(Set set, const Case& test_case, const Policy& policy);
+  [[nodiscard]] std::string name_of(const Set& set) const;
+  [[nodiscard]] const Known* known(std::string_view name) const;
+
+  std::string backend_;
+  std::span<const backend::Switch> switches_;
+  std::vector<Known> known_;
+  std::list<Opened> opened_;  // the one used last comes first
+  int searches_ = 0;
+};
+
+}  // namespace qconform::diagnose
