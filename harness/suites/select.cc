@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include "harness/forms/json/case_json.h"
 #include "harness/model/operator.h"
 #include "harness/onnx/case_model.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/operators/graph/graph.h"
 #include "harness/suites/cache.h"
 #include "harness/suites/drawn.h"
@@ -132,6 +134,11 @@ bool is_backend_test_folder(const fs::path& path) {
   return fs::is_regular_file(path / "model.onnx", ignored);
 }
 
+bool has_several_nodes(const fs::path& file) {
+  onnx::ModelProto model;
+  return read_model(file, model) && model.graph().node_size() > 1;
+}
+
 Result<Suites> open_path(const fs::path& path, const SuiteOptions& options) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
@@ -144,10 +151,8 @@ Result<Suites> open_path(const fs::path& path, const SuiteOptions& options) {
   if (is_backend_test_folder(path)) return one(OnnxFolderSuite::open(path, options.seed));
   if (path.extension() == ".onnx") {
     auto test_case = load_single_case(path);
-    if (!test_case) {
-      auto units = open_suite("model:" + path.string(), options);
-      return units ? std::move(units) : tl::unexpected(test_case.error());
-    }
+    if (!test_case && has_several_nodes(path)) return open_suite("model:" + path.string(), options);
+    if (!test_case) return tl::unexpected(test_case.error());
     Suites sources;
     sources.push_back(std::make_unique<SingleCaseSuite>(path.string(), std::move(*test_case)));
     return sources;

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <string>
 
 #include "harness/base/file.h"
 #include "harness/tests/temporary_folder.h"
@@ -51,6 +52,20 @@ TEST_F(ArrayCache, GivesBackWhatWasSolvedWithItsProof) {
     EXPECT_EQ(kept.proof.coverage, solved.proof.coverage);
     EXPECT_EQ(kept.proof.coverage.covered, kept.proof.coverage.feasible);
     EXPECT_EQ(kept.proof.excluded_by, solved.proof.excluded_by);
+  }
+  EXPECT_EQ(files().size(), 2U);
+}
+
+TEST_F(ArrayCache, KeepsModelsWithManyClassesOrSolvesThemEachTime) {
+  for (const std::size_t classes : {33U, 62U, 63U}) {
+    Model model = small_model(1);
+    while (model.parameters[2].classes.size() < classes) {
+      model.parameters[2].classes.push_back(std::to_string(model.parameters[2].classes.size()));
+    }
+    const std::size_t notes = cache::notes().size();
+    const SolvedArray solved = solved_array(model);
+    EXPECT_EQ(solved_array(model).rows, solved.rows) << classes;
+    EXPECT_EQ(cache::notes().size(), notes) << classes;
   }
   EXPECT_EQ(files().size(), 2U);
 }
