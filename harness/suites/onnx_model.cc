@@ -169,7 +169,7 @@ namespace {
 // Gives the inputs' dimensions the sizes that are stated, those of given inputs, then what is assumed, which it
 // returns.
 Result<std::string> sized(onnx::GraphProto& graph, const ModelOptions& options) {
-  const bool assumes = options.inputs.empty() && options.keeps_units;
+  const bool assumes = options.inputs.empty() && options.activations != ModelOptions::Activations::drawn;
   QCONFORM_ASSIGN(auto assumed, set_dimensions(graph, options.dimensions, assumes));
   if (options.inputs.empty()) return assumed;
   QCONFORM_ASSIGN(const auto inputs, read_model_inputs(graph, options.inputs));
