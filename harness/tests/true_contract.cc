@@ -40,7 +40,7 @@ std::size_t parameter_named(const Model& model, const char* name) {
 sweep::Term term_of(const Model& model, const Classes& words) {
   const std::size_t parameter = parameter_named(model, words.parameter);
   const auto contract = sweep::parse_contract(std::string(words.parameter) + "=" + words.classes, model);
-  const std::uint32_t classes = contract->taken[parameter];
+  const sweep::ClassSet classes = contract->taken[parameter];
   return {parameter, words.others ? model.parameters[parameter].all() & ~classes : classes};
 }
 

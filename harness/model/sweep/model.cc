@@ -61,7 +61,7 @@ std::int64_t draw_zero_point(Rng& rng, ElementType type, std::uint8_t zero_point
 
 namespace {
 
-std::uint8_t nth_class(std::uint32_t classes, std::uint64_t n) {
+std::uint8_t nth_class(ClassSet classes, std::uint64_t n) {
   for (; n > 0; --n) classes &= classes - 1;
   return static_cast<std::uint8_t>(std::countr_zero(classes));
 }
@@ -84,6 +84,7 @@ ConstraintSolver::ConstraintSolver(const Model& model)
     offset_.push_back(classes);
     classes += model.parameters[p].classes.size();
     classes_.push_back(model.parameters[p].classes.size());
+    assert(classes_.back() > 0 && classes_.back() <= kMaxClasses);
     start_.possible[p] = model.parameters[p].all();
   }
   for (std::size_t i = 0; i < model.classes(); ++i) {
@@ -117,7 +118,7 @@ ConstraintSolver::Table ConstraintSolver::tabulate(const Model& model, const Con
 void ConstraintSolver::join_pairs(const Table& table) {
   const std::size_t arity = table.scope.size();
   std::vector<std::uint8_t> digits(arity);
-  std::vector<std::uint32_t> seen(together_.size(), 0);
+  std::vector<ClassSet> seen(together_.size(), 0);
   for (std::size_t tuple = 0; tuple < table.allowed.size(); ++tuple) {
     if (table.allowed[tuple] == 0) continue;
     for (std::size_t i = 0; i < arity; ++i) {
@@ -126,15 +127,15 @@ void ConstraintSolver::join_pairs(const Table& table) {
     }
     for (std::size_t i = 0; i < arity; ++i) {
       const std::size_t row = (offset_[table.scope[i]] + digits[i]) * parameters_;
-      for (std::size_t j = 0; j < arity; ++j) seen[row + table.scope[j]] |= 1U << digits[j];
+      for (std::size_t j = 0; j < arity; ++j) seen[row + table.scope[j]] |= set_of(digits[j]);
     }
   }
   for (const std::size_t p : table.scope) {
-    for (std::uint32_t classes = start_.possible[p]; classes != 0; classes &= classes - 1) {
+    for (ClassSet classes = start_.possible[p]; classes != 0; classes &= classes - 1) {
       const auto chosen = static_cast<std::uint8_t>(std::countr_zero(classes));
       const std::size_t row = (offset_[p] + chosen) * parameters_;
       for (const std::size_t q : table.scope) together_[row + q] &= seen[row + q];
-      if (seen[row + p] == 0) start_.possible[p] &= ~(1U << chosen);
+      if (seen[row + p] == 0) start_.possible[p] &= ~set_of(chosen);
     }
   }
 }
@@ -154,19 +155,19 @@ bool ConstraintSolver::check(const Table& table, PartialRow& partial) {
     }
   }
   if (open == 0) return table.allowed[tuple] != 0;
-  for (std::uint32_t classes = partial.possible[last]; classes != 0; classes &= classes - 1) {
+  for (ClassSet classes = partial.possible[last]; classes != 0; classes &= classes - 1) {
     const auto chosen = static_cast<std::size_t>(std::countr_zero(classes));
-    if (table.allowed[tuple + chosen * table.stride[last]] == 0) partial.possible[last] &= ~(1U << chosen);
+    if (table.allowed[tuple + chosen * table.stride[last]] == 0) partial.possible[last] &= ~set_of(chosen);
   }
   return partial.possible[last] != 0;
 }
 
 bool ConstraintSolver::decide(PartialRow& partial, std::size_t parameter, std::uint8_t chosen) const {
   if ((partial.possible[parameter] >> chosen & 1U) == 0) return false;
-  partial.possible[parameter] = 1U << chosen;
+  partial.possible[parameter] = set_of(chosen);
   partial.decided |= 1U << parameter;
   partial.row[parameter] = chosen;
-  const std::uint32_t* const beside = &together_[(offset_[parameter] + chosen) * parameters_];
+  const ClassSet* const beside = &together_[(offset_[parameter] + chosen) * parameters_];
   for (std::size_t p = 0; p < parameters_; ++p) {
     partial.possible[p] &= beside[p];
     if (partial.possible[p] == 0) return false;
@@ -180,7 +181,7 @@ bool ConstraintSolver::decide(PartialRow& partial, std::size_t parameter, std::u
 std::optional<Row> ConstraintSolver::complete(const PartialRow& partial) const {
   // The parameter with the fewest classes left.
   std::size_t next = parameters_;
-  int fewest = 33;
+  int fewest = kMaxClasses + 1;
   for (std::size_t p = 0; p < parameters_; ++p) {
     const int left = std::popcount(partial.possible[p]);
     if (left == 0) return std::nullopt;
@@ -190,7 +191,7 @@ std::optional<Row> ConstraintSolver::complete(const PartialRow& partial) const {
   }
   if (next == parameters_)
     return Row(partial.row.begin(), partial.row.begin() + static_cast<std::ptrdiff_t>(parameters_));
-  for (std::uint32_t classes = partial.possible[next]; classes != 0; classes &= classes - 1) {
+  for (ClassSet classes = partial.possible[next]; classes != 0; classes &= classes - 1) {
     PartialRow deeper = partial;
     if (!decide(deeper, next, static_cast<std::uint8_t>(std::countr_zero(classes)))) continue;
     if (auto row = complete(deeper)) return row;
@@ -250,7 +251,7 @@ bool ConstraintSolver::excludes(std::size_t index,
 
 namespace {
 
-std::vector<std::string> names_of(std::uint32_t classes, const Parameter& parameter) {
+std::vector<std::string> names_of(ClassSet classes, const Parameter& parameter) {
   std::vector<std::string> names;
   for (; classes != 0; classes &= classes - 1) {
     names.push_back(parameter.classes[static_cast<std::size_t>(std::countr_zero(classes))]);
@@ -258,14 +259,14 @@ std::vector<std::string> names_of(std::uint32_t classes, const Parameter& parame
   return names;
 }
 
-std::string line_of(std::uint32_t taken, const Parameter& parameter) {
+std::string line_of(ClassSet taken, const Parameter& parameter) {
   return fmt::format("{}: {}; not {}", parameter.name, fmt::join(names_of(taken, parameter), ", "),
                      fmt::join(names_of(parameter.all() & ~taken, parameter), ", "));
 }
 
 // "M = 2 or 3 | 4 mod 8", or "M other than 1" where that is shorter; of the classes that are taken.
-std::string text_of(const Term& term, std::uint32_t taken, const Parameter& parameter) {
-  const std::uint32_t others = taken & ~term.classes;
+std::string text_of(const Term& term, ClassSet taken, const Parameter& parameter) {
+  const ClassSet others = taken & ~term.classes;
   if (std::popcount(others) < std::popcount(term.classes) && others != 0) {
     return fmt::format("{} other than {}", parameter.name, fmt::join(names_of(others, parameter), " | "));
   }
@@ -287,7 +288,7 @@ bool has(const Row& row, const Combination& combination) {
 }
 
 bool SweepContract::takes_anything() const {
-  return !taken.empty() && std::all_of(taken.begin(), taken.end(), [](std::uint32_t classes) { return classes != 0; });
+  return !taken.empty() && std::all_of(taken.begin(), taken.end(), [](ClassSet classes) { return classes != 0; });
 }
 
 bool SweepContract::takes(const Row& row) const {
@@ -297,8 +298,8 @@ bool SweepContract::takes(const Row& row) const {
   return std::none_of(declined.begin(), declined.end(), [&](const Combination& c) { return has(row, c); });
 }
 
-bool SweepContract::tells_apart(std::size_t parameter, std::uint32_t classes) const {
-  const auto splits = [&](std::uint32_t some) { return (some & classes) != 0 && (some & classes) != classes; };
+bool SweepContract::tells_apart(std::size_t parameter, ClassSet classes) const {
+  const auto splits = [&](ClassSet some) { return (some & classes) != 0 && (some & classes) != classes; };
   const auto has_such_term = [&](const Combination& combination) {
     return std::any_of(combination.begin(), combination.end(),
                        [&](const Term& term) { return term.parameter == parameter && splits(term.classes); });
@@ -319,7 +320,7 @@ bool is_whole(const SweepContract& contract, const Model& model) {
 Model restricted(const Model& model, const SweepContract& contract) {
   Model result = model;
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-    const std::uint32_t taken = contract.taken[p];
+    const ClassSet taken = contract.taken[p];
     if (taken == model.parameters[p].all()) continue;
     result.constraints.push_back({"the backend takes " + line_of(taken, model.parameters[p]),
                                   {p},
@@ -380,7 +381,7 @@ Result<SweepContract> parse_contract(std::string_view text, const Model& model) 
       const std::string_view chosen = trimmed(part);
       QCONFORM_ASSIGN(const auto c, position(model.parameters[p].classes, chosen, fmt::format("class of {}", name),
                                              [](const std::string& s) { return std::string_view(s); }));
-      contract.taken[p] |= 1U << c;
+      contract.taken[p] |= set_of(c);
     }
   }
   return contract;

@@ -30,16 +30,20 @@ enum class ParameterRole : std::uint8_t {
   extent,    ///< how large something is; plain is small
 };
 
+/// Some classes of one parameter, a bit for each.
+using ClassSet = std::uint64_t;
+inline constexpr std::size_t kMaxClasses = 64;
+[[nodiscard]] constexpr ClassSet set_of(std::size_t chosen) {
+  return ClassSet{1} << chosen;
+}
+
 struct Parameter {
   std::string name;
-  std::vector<std::string> classes;  ///< between 1 and 32
+  std::vector<std::string> classes;  ///< between 1 and kMaxClasses
   std::uint8_t plain = 0;            ///< the class that the fewest backends decline
   ParameterRole role = ParameterRole::value;
 
-  /// A bit for each class.
-  [[nodiscard]] std::uint32_t all() const {
-    return static_cast<std::uint32_t>((std::uint64_t{1} << classes.size()) - 1);
-  }
+  [[nodiscard]] ClassSet all() const { return ~ClassSet{0} >> (kMaxClasses - classes.size()); }
 };
 
 /// A combination that is left out, and why: `holds` reads the classes of the parameters in `scope`
@@ -82,9 +86,9 @@ struct NeighbourModel {
   std::span<const ParameterClass> special = {};
 };
 
-/// Says whether it matters which of some classes of a parameter, a bit for each, a case has.
-using Asked = std::function<bool(std::size_t parameter, std::uint32_t classes)>;
-[[nodiscard]] inline bool ask_all(std::size_t /*parameter*/, std::uint32_t /*classes*/) {
+/// Says whether it matters which of some classes of a parameter a case has.
+using Asked = std::function<bool(std::size_t parameter, ClassSet classes)>;
+[[nodiscard]] inline bool ask_all(std::size_t /*parameter*/, ClassSet /*classes*/) {
   return true;
 }
 
@@ -138,9 +142,9 @@ inline constexpr std::size_t kMaxParameters = 32;
 
 /// A row in the making: what is decided, and which classes are still possible for the rest.
 struct PartialRow {
-  std::array<std::uint32_t, kMaxParameters> possible{};  ///< a bit for each class
-  std::uint32_t decided = 0;                             ///< a bit for each parameter
-  std::array<std::uint8_t, kMaxParameters> row{};        ///< the classes of decided parameters
+  std::array<ClassSet, kMaxParameters> possible{};
+  std::uint32_t decided = 0;                       ///< a bit for each parameter
+  std::array<std::uint8_t, kMaxParameters> row{};  ///< the classes of decided parameters
 
   [[nodiscard]] bool is_decided(std::size_t parameter) const { return (decided >> parameter & 1U) != 0; }
 };
@@ -186,17 +190,17 @@ class ConstraintSolver {
   std::vector<std::size_t> classes_;  // how many classes each parameter has
   std::vector<Table> tables_;
   std::vector<std::vector<std::size_t>> tables_of_;  // by parameter
-  std::vector<std::uint32_t> together_;  // by class and parameter: its classes that some tuple of every table allows
+  std::vector<ClassSet> together_;  // by class and parameter: its classes that some tuple of every table allows
   PartialRow start_;
 };
 
 // Contracts: the cases that a backend takes, in the classes of a sweep model. Its suites stay within them.
 
-/// Some classes of one parameter, a bit for each.
+/// Some classes of one parameter.
 struct Term {
   QC_DESCRIBED();
   QC_FIELD(std::size_t, parameter, {}, "parameter");
-  QC_FIELD(std::uint32_t, classes, {}, "classes");
+  QC_FIELD(ClassSet, classes, {}, "classes");
   [[nodiscard]] bool has(const Row& row) const { return (classes >> row[parameter] & 1U) != 0; }
   auto operator<=>(const Term&) const = default;
 };
@@ -207,15 +211,15 @@ using Combination = std::vector<Term>;
 
 struct SweepContract {
   QC_DESCRIBED();
-  /// By parameter, a bit for each class that some case can have. No bit at all: the backend takes no case of the model.
-  QC_FIELD(std::vector<std::uint32_t>, taken, {}, "taken");
+  /// By parameter, the classes that some case can have. None at all: the backend takes no case of the model.
+  QC_FIELD(std::vector<ClassSet>, taken, {}, "taken");
   /// Combinations of two terms or more whose classes the backend takes, but not together.
   QC_FIELD(std::vector<Combination>, declined, {}, "declined");
 
   [[nodiscard]] bool takes_anything() const;
   [[nodiscard]] bool takes(const Row& row) const;
-  /// Whether it can matter which of some classes of a parameter, a bit for each, a row has.
-  [[nodiscard]] bool tells_apart(std::size_t parameter, std::uint32_t classes) const;
+  /// Whether it can matter which of some classes of a parameter a row has.
+  [[nodiscard]] bool tells_apart(std::size_t parameter, ClassSet classes) const;
   bool operator==(const SweepContract&) const = default;
 };
 

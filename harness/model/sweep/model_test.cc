@@ -153,7 +153,7 @@ TEST(LearntContract, ClimbsByTheReasonsOfRefusals) {
   };
   const LearntContract learnt = learn_contract(model, {}, answer);
   ASSERT_TRUE(learnt.contract.takes_anything());
-  for (const auto& [name, chosen] : checks) EXPECT_EQ(learnt.contract.taken[at(name)], 1U << chosen) << name;
+  for (const auto& [name, chosen] : checks) EXPECT_EQ(learnt.contract.taken[at(name)], set_of(chosen)) << name;
   const auto silent = [&](const Row& row, std::uint64_t index) { return answer(row, index).taken; };
   EXPECT_FALSE(learn_contract(model, {}, silent).contract.takes_anything());
 }

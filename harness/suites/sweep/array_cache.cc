@@ -21,14 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changes where the rows of a model do, or the form of the files.
-constexpr std::uint64_t kRevision = 3;
+constexpr std::uint64_t kRevision = 4;
 constexpr std::int64_t kLargestFile = std::int64_t{64} << 20;
-constexpr std::string_view kClassDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-bool has_digits_for(const Model& model) {
-  return std::all_of(model.parameters.begin(), model.parameters.end(),
-                     [](const Parameter& parameter) { return parameter.classes.size() <= kClassDigits.size(); });
-}
+constexpr std::string_view kClassDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+static_assert(kClassDigits.size() == kMaxClasses);
 
 // Everything that rows follow from: classes, and which tuples each constraint allows.
 std::string key_of(const Model& model, std::size_t strength) {
@@ -154,7 +150,7 @@ SolvedArray solve(const Model& model, std::size_t strength) {
 
 SolvedArray solved_array(const Model& model, std::size_t strength) {
   const fs::path folder = cache::folder();
-  if (folder.empty() || !has_digits_for(model)) return solve(model, strength);
+  if (folder.empty()) return solve(model, strength);
   const std::string key = key_of(model, strength);
   const fs::path file = folder / fmt::format("array-{}.txt", key);
   std::error_code ignored;

@@ -99,9 +99,7 @@ class Open {
   [[nodiscard]] std::size_t id(std::size_t position, std::uint8_t chosen) const { return offset_[position] + chosen; }
 
   /// The open classes of the parameter at `position` beside the classes `ids`, which ascend.
-  [[nodiscard]] std::uint32_t beside(const Ids& ids, std::size_t position) const {
-    return open_[index_of(ids, position)];
-  }
+  [[nodiscard]] ClassSet beside(const Ids& ids, std::size_t position) const { return open_[index_of(ids, position)]; }
 
   [[nodiscard]] bool is_open(const ClassTuple<strength>& c) const {
     return (open_[index_of(ids_without(c, strength - 1), c.position.back())] >> c.chosen.back() & 1U) != 0;
@@ -109,7 +107,7 @@ class Open {
 
   void close(const ClassTuple<strength>& c) {
     for (std::size_t out = 0; out < strength; ++out) {
-      open_[index_of(ids_without(c, out), c.position[out])] &= ~(1U << c.chosen[out]);
+      open_[index_of(ids_without(c, out), c.position[out])] &= ~set_of(c.chosen[out]);
     }
   }
 
@@ -139,7 +137,7 @@ class Open {
   const Chosen& chosen_;
   std::size_t classes_ = 0;
   std::vector<std::size_t> offset_;
-  std::vector<std::uint32_t> open_;  // by ids, then by position
+  std::vector<ClassSet> open_;  // by ids, then by position
 };
 
 template <std::size_t strength>
@@ -228,7 +226,7 @@ class Generator {
   std::optional<std::uint8_t> choose(std::size_t position, const std::vector<std::size_t>& decided, PartialRow& partial,
                                      std::size_t& covers) {
     const std::size_t parameter = chosen_.among[position];
-    const std::array<std::uint32_t, 32> gain = gains(position, decided, partial.possible[parameter]);
+    const std::array<std::uint32_t, kMaxClasses> gain = gains(position, decided, partial.possible[parameter]);
     const auto classes = static_cast<std::uint32_t>(chosen_.classes(position));
     const auto first = static_cast<std::uint32_t>(rng_.below(classes));
     while (partial.possible[parameter] != 0) {
@@ -243,18 +241,19 @@ class Generator {
         covers += gain[*best];
         return best;
       }
-      partial.possible[parameter] &= ~(1U << *best);
+      partial.possible[parameter] &= ~set_of(*best);
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] std::array<std::uint32_t, 32> gains(std::size_t position, const std::vector<std::size_t>& decided,
-                                                    std::uint32_t possible) const {
-    std::array<std::uint32_t, 32> gain{};
+  [[nodiscard]] std::array<std::uint32_t, kMaxClasses> gains(std::size_t position,
+                                                             const std::vector<std::size_t>& decided,
+                                                             ClassSet possible) const {
+    std::array<std::uint32_t, kMaxClasses> gain{};
     for_each_subset<strength - 1>(decided.size(), [&](const Positions<strength - 1>& others) {
       typename Open<strength>::Ids ids{};
       for (std::size_t i = 0; i < others.size(); ++i) ids[i] = decided[others[i]];
-      std::uint32_t fresh = open_.beside(ids, position) & possible;
+      ClassSet fresh = open_.beside(ids, position) & possible;
       for (; fresh != 0; fresh &= fresh - 1) ++gain[static_cast<std::size_t>(std::countr_zero(fresh))];
     });
     return gain;

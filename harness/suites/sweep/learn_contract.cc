@@ -148,7 +148,7 @@ class AskedRows {
     bool is_new = false;
     for (std::size_t p = 0; p < row.size(); ++p) {
       is_new = is_new || !knows({p, row[p]});
-      learnt_.contract.taken[p] |= 1U << row[p];
+      learnt_.contract.taken[p] |= set_of(row[p]);
     }
     taken_.push_back(row);
     if (is_new) bases_.push_back(row);
@@ -348,11 +348,11 @@ class ContractLearner {
   // M.
   Combination widened(const ClassChoices& suspects, const ConstraintSolver& solver) {
     Combination combination;
-    for (const ClassChoice& choice : suspects) combination.push_back({choice.parameter, 1U << choice.chosen});
+    for (const ClassChoice& choice : suspects) combination.push_back({choice.parameter, set_of(choice.chosen)});
     for (Term& term : combination) {
-      std::uint32_t others = asked_.learnt().contract.taken[term.parameter] & ~term.classes;
+      ClassSet others = asked_.learnt().contract.taken[term.parameter] & ~term.classes;
       for (; others != 0; others &= others - 1) {
-        const std::uint32_t before = term.classes;
+        const ClassSet before = term.classes;
         term.classes = others & ~(others - 1);  // one class alone, beside all that the other terms have by now
         if (is_declined_everywhere(combination, solver))
           term.classes |= before;

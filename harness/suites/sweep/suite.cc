@@ -64,7 +64,7 @@ std::optional<Place> place_of(const Case& test_case, const Classification& class
   for (std::size_t i = 0; i < plans().size(); ++i) {
     const SweptModel& swept = plans()[i].swept;
     if (std::find(swept.operators.begin(), swept.operators.end(), known->name) == swept.operators.end()) continue;
-    const auto matters = [&](std::size_t parameter, std::uint32_t classes) {
+    const auto matters = [&](std::size_t parameter, ClassSet classes) {
       return std::any_of(contracts.begin(), contracts.end(),
                          [&](const auto& contract) { return contract[i].tells_apart(parameter, classes); });
     };
@@ -78,7 +78,7 @@ std::string digest_of(const std::vector<SweepContract>& contracts) {
   Digest digest;
   for (const SweepContract& contract : contracts) {
     digest.add(std::uint64_t{contract.taken.size()});
-    for (const std::uint32_t classes : contract.taken) digest.add(std::uint64_t{classes});
+    for (const ClassSet classes : contract.taken) digest.add(classes);
     for (const Combination& combination : contract.declined) {
       digest.add(std::uint64_t{combination.size()});
       for (const Term& term : combination) {
@@ -92,7 +92,7 @@ std::string digest_of(const std::vector<SweepContract>& contracts) {
 
 std::vector<SweepContract> narrow_ones(std::vector<SweepContract> contracts) {
   for (std::size_t i = 0; i < contracts.size(); ++i) {
-    std::vector<std::uint32_t>& taken = contracts[i].taken;
+    std::vector<ClassSet>& taken = contracts[i].taken;
     if (is_whole(contracts[i], plans()[i].swept.model())) taken.assign(taken.size(), 0);
   }
   return contracts;

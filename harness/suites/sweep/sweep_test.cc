@@ -31,6 +31,8 @@ Model random_model(Rng& rng) {
   for (std::size_t p = 0; p < count; ++p) {
     model.parameters.push_back({"p" + std::to_string(p), std::vector<std::string>(1 + rng.below(4), "class")});
   }
+  // As many classes as an operator of units has, and as many as there may be.
+  if (rng.chance(1, 6)) model.parameters[0].classes.resize(rng.chance(1, 2) ? 33 : kMaxClasses, "class");
   const std::size_t constraints = rng.below(5);
   for (std::size_t c = 0; c < constraints; ++c) {
     std::vector<std::size_t> scope;
@@ -310,7 +312,7 @@ SweepContract random_contract(Rng& rng, const Model& model) {
   SweepContract contract = whole_contract(model);
   Combination combination;
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-    const auto some = static_cast<std::uint32_t>(rng.next());
+    const ClassSet some = rng.next();
     if (rng.chance(1, 12)) contract.taken[p] &= some;
     if (rng.chance(1, 6)) combination.push_back({p, model.parameters[p].all() & some});
   }
