@@ -97,7 +97,7 @@ class SequenceSearch {
   // the case has, thing by thing, as long as the failure comes back. What differs then is what matters.
   void bring_nearer(std::vector<Case>& found) {
     const Case blamed = found.front();
-    if (blamed.nodes.size() != case_.nodes.size()) return;
+    if (blamed.nodes.size() != case_.nodes.size() || blamed.input_names != case_.input_names) return;
     const std::size_t inputs = std::max(blamed.inputs.size(), case_.inputs.size());
     const auto fails = [&](Case other) {
       std::vector<Case> before{std::move(other)};
@@ -112,11 +112,11 @@ class SequenceSearch {
     for (std::size_t i = 0; i <= inputs; ++i) (void)fails(with_part_of(found.front(), case_, i));
   }
 
-  // The first with an input of the other; with its attributes where the number is no input's.
+  // The first with an input of the other; with its attributes where the number is no input's of either.
   static Case with_part_of(const Case& one, const Case& other, std::size_t number) {
     Case result = computation_of(one);
     const std::size_t inputs = std::max(one.inputs.size(), other.inputs.size());
-    if (number == inputs) {
+    if (number >= inputs) {
       result.nodes = other.nodes;
       return result;
     }

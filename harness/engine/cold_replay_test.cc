@@ -79,6 +79,19 @@ TEST(ColdReplay, FindsTheOneNodeToBlameAmongMany) {
   EXPECT_EQ(finding.example.before[0].input(0)->shape, (std::vector<std::int64_t>{1, 1, 5}));
 }
 
+// The node to blame has inputs that the one that fails lacks. They are no part of the reason.
+TEST(ColdReplay, LeavesOutInputsThatTheFailingNodeLacks) {
+  std::vector<Case> cases = rows_before(row_of("last", {-7, 101, 5}));
+  for (std::size_t i = 0; i + 1 < cases.size(); ++i) {
+    cases[i].inputs.resize(3);
+    cases[i].inputs[2] = make::uint8({}, {7});
+  }
+  const Report report = report_of(std::make_unique<ListedSuite>(std::move(cases)), open_plugin("leaves_sums"));
+  ASSERT_EQ(report.findings.size(), 1U);
+  ASSERT_EQ(report.findings[0].example.before.size(), 1U);
+  EXPECT_EQ(report.findings[0].example.before[0].inputs.size(), 2U);
+}
+
 TEST(ColdReplay, LeavesAFailureThatComesBackAlone) {
   const Case test_case = Rows::row(Rows::kHostile);
   auto wrong = open_plugin("constant_x");

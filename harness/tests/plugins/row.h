@@ -1,4 +1,5 @@
-/* A right ConvInteger of one row of uint8 by a row of int8 without attributes, with scratch memory in which it sums up.
+/* A right ConvInteger of one row of uint8 by a row of int8 without attributes and w_zero_point, with scratch memory in
+ * which it sums up.
  * Each macro below, where a library defines it, makes it do this on rows of exactly 13 elements, and on no others:
  *
  *     MISBEHAVES              calls the library's misbehave() once y is computed
@@ -22,6 +23,7 @@
 struct row {
   int64_t columns;
   int64_t taps;
+  int32_t x_zero_point;
   const int8_t* w;
   int8_t* kept_w;  /* with KEEPS_WEIGHTS a copy of w, and w is that memory */
   uint8_t* kept_x; /* room for a copy, for libraries that keep one */
@@ -52,7 +54,7 @@ static int row_supports(void* state, const struct qc_graph* graph, struct qc_rea
   const struct qc_value* x = input(graph, 0);
   const struct qc_value* w = input(graph, 1);
   (void)state;
-  if (strcmp(graph->nodes[0]->op_type, "ConvInteger") != 0 || graph->nodes[0]->input_count != 2 ||
+  if (strcmp(graph->nodes[0]->op_type, "ConvInteger") != 0 || graph->nodes[0]->input_count > 3 ||
       graph->nodes[0]->attribute_count != 0 || !is_row(x, QC_UINT8) || !is_row(w, QC_INT8) || w->dims[2] == 0 ||
       x->dims[2] < w->dims[2]) {
     return refuse(reason, "only ConvInteger of a row");
@@ -69,6 +71,7 @@ static int row_prepare(void* state, const struct qc_graph* graph, struct qc_prep
   if (row == NULL) abort();
   row->columns = input(graph, 0)->dims[2];
   row->taps = input(graph, 1)->dims[2];
+  if (input(graph, 2) != NULL) row->x_zero_point = *(const uint8_t*)input(graph, 2)->data;
   row->w = input(graph, 1)->data;
   row->kept_x = malloc((size_t)row->columns);
 #ifdef SHARED_WEIGHTS
@@ -116,7 +119,7 @@ static int row_run(void* state, void* node, const struct qc_run* run, struct qc_
 #endif
   for (int64_t i = 0; i < dims[2]; ++i) {
     sums[i] = 0;
-    for (int64_t k = 0; k < row->taps; ++k) sums[i] += x[i + k] * row->w[k];
+    for (int64_t k = 0; k < row->taps; ++k) sums[i] += (x[i + k] - row->x_zero_point) * row->w[k];
   }
 #ifdef SCRATCH_BEYOND
   if (row->columns == 13) ((unsigned char*)sums)[SCRATCH_BEYOND] = 1;
