@@ -378,7 +378,7 @@ std::vector<std::uint32_t> MutantTable::killed_by(const Case& test_case, const s
   if (left.empty()) return {};
   const MutantTrial trial(test_case, policy_);
   if (!trial.is_modelled()) return {};
-  if (trial.expense() > kSmallCase) {
+  if (trial.expense_of_values() > kSmallCase) {
     const std::uint64_t expense = trial.expense() * left.size();
     if (expense > left_for_large_) return {};
     left_for_large_ -= expense;

@@ -131,6 +131,7 @@ class MutantTrial {
   [[nodiscard]] bool is_modelled() const { return modelled_ != nullptr && expected_.output; }
   /// The work of running a mutant on a modelled case, as ModelledCase::expense().
   [[nodiscard]] std::uint64_t expense() const { return modelled_->expense(); }
+  [[nodiscard]] std::uint64_t expense_of_values() const { return modelled_->expense_of_values(); }
   [[nodiscard]] MutantEffect effect_of(const MutantModel& mutant) const;
   /// The corner cases that a modelled case reaches.
   [[nodiscard]] const CornerCaseCounts& corner_cases();
@@ -215,9 +216,9 @@ struct KilledMutant {
 /// Tells which mutants single cases kill.
 class MutantTable {
  public:
-  /// Expense (ModelledCase::expense()) of a case on which mutants always run, and what they may usually take on larger
-  /// ones.
-  static constexpr std::uint64_t kSmallCase = 10'000;
+  /// Expense of the values (ModelledCase::expense_of_values()) of a case on which mutants always run, and what they may
+  /// usually take on larger ones.
+  static constexpr std::uint64_t kSmallCase = 9'000;
   static constexpr std::uint64_t kLargeCases = 200'000'000;
 
   explicit MutantTable(const Policy& policy, std::uint64_t for_large_cases = kLargeCases);

@@ -45,7 +45,9 @@ class ModelledCase {
   /// The work of the case: products, or elements of an element-wise node.
   [[nodiscard]] std::int64_t work() const { return work_; }
   /// The cost of running a model, counted in products: a run, and each element, costs as much as several products.
-  [[nodiscard]] std::uint64_t expense() const { return expense_; }
+  [[nodiscard]] std::uint64_t expense() const { return of_run_ + of_values_; }
+  /// The part of it that grows with sizes.
+  [[nodiscard]] std::uint64_t expense_of_values() const { return of_values_; }
 
   /// Computes the case's output, or the first of several, by the model. Its shape may differ from the right one.
   /// Nothing when the model's geometry has no output, because its window does not fit.
@@ -67,7 +69,8 @@ class ModelledCase {
   const Operator* op_;
   const Family* family_;
   std::int64_t work_;
-  std::uint64_t expense_;
+  std::uint64_t of_run_;
+  std::uint64_t of_values_;
 };
 
 // A backend's answer to a case, held against the right one and against those of models.

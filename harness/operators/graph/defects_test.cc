@@ -47,7 +47,7 @@ TEST(GraphDefects, RewriteIntoLegalGraphsAndLeaveMostAlone) {
     for (const Defect* defect : defects_in(kGraphSubject)) {
       Stages stages;
       defect->apply(stages);
-      const Case rewritten = rewritten_graph(graph, stages);
+      const Case rewritten = rewritten_graph(graph, stages).value_or(graph);
       if (rewritten == graph) continue;
       ++changed[defect->id];
       const Classification classification = classify(rewritten);

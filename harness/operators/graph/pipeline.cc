@@ -16,10 +16,17 @@ constexpr const Stage<graph_stage::Rewrite>* kPasses[] = {
     &graph_stage::pairs,      &graph_stage::signs,   &graph_stage::movement, &graph_stage::activations,
     &graph_stage::parameters, &graph_stage::weights, &graph_stage::biases};
 
-bool replaces(const Stages& stages, const StageInfo& stage) {
-  const auto all = stages.replaced();
-  return std::find(all.begin(), all.end(), &stage) != all.end();
-}
+// The stages that a model replaces.
+class Replaced {
+ public:
+  explicit Replaced(const Stages& stages) : all_(stages.replaced()) {}
+  [[nodiscard]] bool has(const StageInfo& stage) const {
+    return std::find(all_.begin(), all_.end(), &stage) != all_.end();
+  }
+
+ private:
+  std::vector<const StageInfo*> all_;
+};
 
 std::vector<bool> constant_values(const Case& test_case, const GraphProgram& lowered) {
   const auto begin = test_case.input_names.begin() + static_cast<std::ptrdiff_t>(test_case.fed_inputs);
@@ -83,28 +90,35 @@ class GraphRun {
 
 }  // namespace
 
-Case rewritten_graph(const Case& test_case, const Stages& stages) {
-  Case result = test_case;
+std::optional<Case> rewritten_graph(const Case& test_case, const Stages& stages) {
+  const Replaced replaced(stages);
+  std::optional<Case> result;
   for (const auto* pass : kPasses) {
-    if (is_judged_as_graph(result) && replaces(stages, pass->info)) result = stages.get(*pass)(result);
+    const Case& graph = result ? *result : test_case;
+    if (replaced.has(pass->info) && is_judged_as_graph(graph)) result = stages.get(*pass)(graph);
   }
+  if (result && *result == test_case) result.reset();
   return result;
 }
 
 std::optional<Tensor> run_graph(const Case& test_case, const Lowered& lowered, const Stages& stages) {
-  const Case rewritten = rewritten_graph(test_case, stages);
-  const bool has_kernel = replaces(stages, graph_stage::numbers.info) || replaces(stages, graph_stage::sum.info) ||
-                          replaces(stages, graph_stage::quantize.info);
-  if (!has_kernel && rewritten == test_case) return lowered.evaluate(RoundingProfile::correctly_rounded);
-  const Classification classification = classify(rewritten);
-  if (!classification.lowered) return std::nullopt;
-  const GraphProgram* program = graph_program_of(*classification.lowered);
-  if (!has_kernel || program == nullptr) return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
-  GraphRun run(rewritten, *program, stages);
+  const std::optional<Case> rewritten = rewritten_graph(test_case, stages);
+  Classification classification;
+  if (rewritten) {
+    classification = classify(*rewritten);
+    if (!classification.lowered) return std::nullopt;
+  }
+  const Lowered& computed = rewritten ? *classification.lowered : lowered;
+  const Replaced replaced(stages);
+  const bool has_kernel = replaced.has(graph_stage::numbers.info) || replaced.has(graph_stage::sum.info) ||
+                          replaced.has(graph_stage::quantize.info);
+  const GraphProgram* program = graph_program_of(computed);
+  if (!has_kernel || program == nullptr) return computed.evaluate(RoundingProfile::correctly_rounded);
+  GraphRun run(rewritten ? *rewritten : test_case, *program, stages);
   const std::vector<GraphElements> values = run.run();
   // A graph in which no kernel changes anything has the reference's answer, whose hidden scales are rounded.
-  if (!run.has_changed() && !replaces(stages, graph_stage::numbers.info)) {
-    return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+  if (!run.has_changed() && !replaced.has(graph_stage::numbers.info)) {
+    return computed.evaluate(RoundingProfile::correctly_rounded);
   }
   const graph::ValueId output = program->program.outputs.front();
   return tensor_of(program->program.values[output], program->types[output], {values[output], values[output]});

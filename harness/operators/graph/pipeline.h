@@ -84,8 +84,8 @@ inline constexpr Stage<GraphChange (*)(const GraphStep& step)> quantize{{"quanti
 
 }  // namespace graph_stage
 
-/// The graph that the passes make of it.
-[[nodiscard]] Case rewritten_graph(const Case& test_case, const Stages& stages);
+/// The graph that the passes make of it; nothing where they change nothing.
+[[nodiscard]] std::optional<Case> rewritten_graph(const Case& test_case, const Stages& stages);
 
 [[nodiscard]] std::optional<Tensor> run_graph(const Case& test_case, const Lowered& lowered, const Stages& stages);
 [[nodiscard]] std::span<const DefectList> graph_defects();
