@@ -12,6 +12,7 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
+#include "harness/diagnose/explain/cures.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/probes.h"
 #include "harness/diagnose/explain/whereabouts.h"
@@ -77,7 +78,17 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
       if (word != what.word) attempt(expected, backend::text_of(other), sandbox, issue.settings);
     }
   }
+  if (!explained.cured_by.empty()) {
+    const std::string library = explained.backend.substr(0, explained.backend.find('@'));
+    attempt(expected, library + "@" + explained.cured_by, sandbox, issue.settings);
+  }
   return report::issue_page(issue);
+}
+
+// The fewest parts of the library that have to be switched off for the graph to be right, as settings.
+std::string cure_for(const Case& graph, const std::string& backend, const Policy& policy) {
+  const auto name = diagnose::Cures(backend).cure_of(graph, policy);
+  return name ? diagnose::cure_in(*name, backend) : "";
 }
 
 // The learnt model, where there is one.
@@ -130,6 +141,7 @@ Result<int> run_explain(ExplainCommand options) {
     auto shrunk = shrink::shrink(test_case, runner, policy, shrinking);
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
+    result.cured_by = cure_for(test_case, backend->info().on_command_line(), policy);
   }
   auto observation = diagnose::Observation::of(test_case, outcome, policy);
   if (observation != nullptr && observation->is_failure()) {

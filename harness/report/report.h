@@ -412,6 +412,11 @@ struct Diagnosis {
   QC_FIELD(std::string, behaves, {}, "behaves",
            .doc = "What every wrong element holds: the right formula with this expression in it.",
            .presence = Presence::omitted);
+  QC_FIELD(std::string, cured_by, {}, "cured_by",
+           .doc =
+               "Settings behind the backend's @ with which each of the cases that was tried is right: the fewest parts "
+               "of the library that have to be switched off.",
+           .presence = Presence::omitted);
   QC_FIELD(std::optional<SeparatingCase>, experiment, {}, "experiment");
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
   std::uint32_t when_elements = 0;   ///< outputs of fewer elements did not count

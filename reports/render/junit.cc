@@ -32,7 +32,7 @@ TestCase test_of(const Finding& finding, const BackendResult& backend, std::set<
                 is_lossy_by_design(finding) ? "lossy-by-design" : std::string(name_of(finding.kind)),
                 "",
                 ""};
-  // Names are the same from run to run; findings of several nodes of a model may share a signature.
+  // Names are the same from run to run; findings of several backends or operators may share a signature.
   for (int number = 2; !names.insert(test.name).second; ++number) {
     test.name = fmt::format("{} #{}", finding.signature, number);
   }

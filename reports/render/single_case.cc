@@ -258,7 +258,7 @@ std::string text_of(const Explained& explained, const Painter& paint) {
   std::string text = fmt::format(
       "{}   {} on {}: {}{}{}\n", shown(explained.test_case.id), shown(explained.test_case.op_types()),
       shown(explained.backend), paint.verdict(verdict.kind), verdict.detail.empty() ? "" : ", ", shown(verdict.detail));
-  if (!explained.explanation && explained.failing_part.empty()) {
+  if (!explained.explanation && explained.failing_part.empty() && explained.cured_by.empty()) {
     if (verdict.kind == VerdictKind::depends_on_earlier_node) return text + earlier_node_lines(explained.test_case);
     return text + "nothing to explain: no output with a wrong value or shape\n";
   }
@@ -266,6 +266,7 @@ std::string text_of(const Explained& explained, const Painter& paint) {
   if (!explained.failing_part.empty()) {
     text += line("failing part", explained.failing_part + " (the least part of the graph that fails too)");
   }
+  if (!explained.cured_by.empty()) text += line("cured", "right with @" + explained.cured_by);
   if (explained.smallest) {
     const auto& worst = explained.smallest_verdict.worst;
     text += line("smallest", summary_of(*explained.smallest) + (worst ? "; " + element_text(*worst) : ""));
@@ -280,6 +281,7 @@ std::string to_json(const Explained& explained) {
   if (explained.explanation) add_explanation(json, *explained.explanation);
   if (explained.whereabouts) json["whereabouts"] = whereabouts_json(*explained.whereabouts);
   if (!explained.failing_part.empty()) json["failing_part"] = explained.failing_part;
+  if (!explained.cured_by.empty()) json["cured_by"] = explained.cured_by;
   if (explained.smallest) {
     json["smallest"] = {{"summary", summary_of(*explained.smallest)}, {"detail", explained.smallest_verdict.detail}};
   }

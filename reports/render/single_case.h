@@ -23,15 +23,17 @@ struct Explained {
   std::optional<diagnose::Whereabouts> whereabouts;  ///< of the smallest case, where they were asked for
   std::optional<Case> smallest;                      ///< case that fails in the same way, where one was looked for
   Verdict smallest_verdict;
-  std::string
-      failing_part{};  ///< the least part of a failing graph that fails too, in a few words; empty where none is known
+  /// The least part of a failing graph that fails too, in a few words; empty where none is known.
+  std::string failing_part{};
+  /// The settings behind the backend's @ with which the case is right (cures.h); empty where none are known.
+  std::string cured_by{};
 };
 
 /// The status with the defect, its rule, what it is known from, where to look, and what supports it.
 [[nodiscard]] std::string text_of(const Explained& explained, const Painter& paint);
 
 /// {"case", "backend", "verdict", "detail", "status", "signature", "candidates", "support", "pattern",
-/// "errors", "region", "smallest", "failing_part", ...}, for `qconform explain --json`: docs/explain.md.
+/// "errors", "region", "smallest", "failing_part", "cured_by", ...}, for `qconform explain --json`: docs/explain.md.
 [[nodiscard]] std::string to_json(const Explained& explained);
 
 // The JSON that `qconform replay` and `qconform shrink` print.

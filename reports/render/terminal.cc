@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "harness/base/text.h"
-#include "harness/diagnose/explain/cures.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/model/text.h"
 
@@ -67,6 +66,8 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     add_once(avoided_by, defect.avoided_by);
   }
   if (diagnosis.is_of_values()) facts.push_back({"why", why});
+  if (!diagnosis.cured_by.empty())
+    facts.push_back({"cured", "each of these cases that was tried is right with @" + diagnosis.cured_by});
   if (!avoided_by.empty())
     facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
   const bool has_all = diagnosis.trial_reproduced == diagnosis.trial_cases;
@@ -118,9 +119,6 @@ std::string shown_command(const std::string& command) {
 
 std::vector<Fact> facts_of(const Finding& finding) {
   std::vector<Fact> facts;
-  if (const std::string cure = diagnose::cure_in(finding.signature, finding.backend); !cure.empty()) {
-    facts.push_back({"cured", "each of these cases that was tried is right with @" + cure});
-  }
   if (finding.diagnosis) add_diagnosis(facts, *finding.diagnosis);
   const auto& worst = finding.verdict.worst;
   facts.push_back({"smallest", example_summary(finding) + (worst ? "; " + element_text(*worst) : "")});
@@ -150,7 +148,7 @@ std::string subject_of(const Finding& finding) {
     rules = finding.verdict.rule;
   }
   const bool is_named = finding.diagnosis && finding.diagnosis->is_of_values();
-  const bool is_cured = finding.signature.starts_with(diagnose::Cures::kPrefix);
+  const bool is_cured = finding.diagnosis && !finding.diagnosis->cured_by.empty();
   std::string name = is_named || is_cured ? ", " + finding.signature : "";
   if (is_lossy_by_design(finding)) name = ", lossy by design" + name;
   if (finding.diagnosis && !finding.diagnosis->base.empty()) name += " on " + finding.diagnosis->base;

@@ -69,7 +69,7 @@ using qconform::shown;
 
 /// One line of a finding: "when", "padded, x_zero_point != 0 ...".
 struct Fact {
-  /// why, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk, replay
+  /// why, cured, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk, replay
   std::string label;
   std::string value;
 };

@@ -133,10 +133,10 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                       const Outcome& outcome, const Verdict& verdict) {
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) {
-    const std::string cured = ends_alike(verdict.kind) ? cured_part_of(backend, test_case) : std::string();
-    const std::string kind = signature_of(verdict);
-    note_without_values(backend, test_case, expected, cured.empty() ? kind : cured + ", " + kind);
-    return cured.empty() ? cured : cured + ", " + kind;
+    std::string signature = ends_alike(verdict.kind) ? cured_part_of(backend, test_case) : std::string();
+    if (!signature.empty()) signature += ", " + signature_of(verdict);
+    note_without_values(backend, test_case, expected, signature.empty() ? signature_of(verdict) : signature);
+    return signature;
   }
   auto observation = Observation::borrowing(test_case, expected, outcome);
   if (test_case.output_count() > 1) observation = failing_output(*backends_[backend], test_case);
@@ -243,6 +243,22 @@ std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_cas
   return cured.empty() ? failing_part_of(*backends_[backend], test_case) : cured;
 }
 
+// Failures that a cause had claimed are of no part yet when its name turns out to be doubtful.
+std::string CampaignDiagnosis::shared_part_of(std::size_t backend, const FailureGroup& group) const {
+  constexpr std::size_t kMostTried = 16;
+  const std::span kept(group.failures.kept.data(), std::min(group.failures.kept.size(), kMostTried));
+  if (kept.empty()) return {};
+  const std::string part = part_of(backend, kept.front()->test_case());
+  if (part.empty()) return {};
+  const auto all = [&](const auto& has) {
+    return std::all_of(kept.begin() + 1, kept.end(), [&](const auto& one) { return has(one->test_case()); });
+  };
+  if (all([&](const Case& one) { return part_of(backend, one) == part; })) return part;
+  if (!is_cured(part)) return {};
+  const std::string cure = part.substr(0, part.find(' '));
+  return all([&](const Case& one) { return cures_of(backend).cures(cure, one, policy_); }) ? cure : "";
+}
+
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
 // that later failures are held against its causes.
 void CampaignDiagnosis::explain_open(DiagnosedOperator& subject, Backend& backend, const Observation& observation,
@@ -274,7 +290,7 @@ std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& o
   const auto found = subjects_.find({backend, op_type});
   if (found == subjects_.end() || !found->second.causes) return signature;
   DiagnosedOperator& subject = found->second;
-  if (!std::exchange(subject.is_settled, true)) settle(subject, *backends_[backend]);
+  if (!std::exchange(subject.is_settled, true)) settle(subject, backend);
   for (const FailureGroup& group : subject.groups) {
     if (std::find(group.parts.begin(), group.parts.end(), signature) != group.parts.end()) return group.signature;
   }
@@ -306,7 +322,8 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
   return reproducing.empty() && open != nullptr && !may_be_another ? open->signature : kUndetermined;
 }
 
-void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) const {
+void CampaignDiagnosis::settle(DiagnosedOperator& subject, std::size_t number) const {
+  Backend& backend = *backends_[number];
   subject.causes->find();
   learn_open(subject, backend);
   subject.groups = subject.causes->take_groups(subject.unexplained, subject.failing_parts);
@@ -326,6 +343,11 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) con
   }
   unite_groups(subject);
   drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups);
+  for (FailureGroup& group : subject.groups) {
+    if (group.cause || !group.failing_part.empty() || is_of_shape(group)) continue;
+    group.failing_part = shared_part_of(number, group);
+    describe_place(group);
+  }
   unite_groups(subject);
   unite_parts(subject, backend);
   int tried = 0;
@@ -617,6 +639,15 @@ Region CampaignDiagnosis::region_of(const DiagnosedOperator& subject, const Fail
 
 std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const std::string& op_type,
                                                       const std::string& signature) const {
+  std::optional<Diagnosis> found = diagnosis_of_values(backend, op_type, signature);
+  if (!is_cured(signature)) return found;
+  if (!found) found.emplace().status = name_of(Status::unexplained);
+  found->cured_by = cure_in(signature, backends_[backend]->info().on_command_line());
+  return found;
+}
+
+std::optional<Diagnosis> CampaignDiagnosis::diagnosis_of_values(std::size_t backend, const std::string& op_type,
+                                                                const std::string& signature) const {
   const auto subject = subjects_.find({backend, op_type});
   if (subject == subjects_.end()) return std::nullopt;
   const std::vector<FailureGroup>& groups = subject->second.groups;
@@ -626,7 +657,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   Diagnosis diagnosis;
   // A model that comes near is contradicted somewhere, so failures that no cause reproduces get no name from it.
   diagnosis.status = name_of(group->cause ? group->status : Status::unexplained);
-  diagnosis.examined = group->failures.examined;  // counts failures of all nodes, also where each node has a finding
+  diagnosis.examined = group->failures.examined;
   diagnosis.where = group->where;
   if (group->values) add_place(*group->values, diagnosis);
   if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);

@@ -255,12 +255,17 @@ class CampaignDiagnosis final : public Diagnoser {
 
   void note_without_values(std::size_t backend, const Case& test_case, const Expected& expected,
                            const std::string& signature);
-  /// What has to be switched off for the graph to be right (cures.h), and the smallest failing part where other causes
-  /// are switched off with it; empty where nothing is known to.
+  /// Returns the name of what has to be switched off for the graph to be right (cures.h), and the smallest failing part
+  /// where other causes are switched off with it; empty where nothing is known to.
   [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case) const;
   /// The same, or the smallest failing part where nothing cures it.
   [[nodiscard]] std::string part_of(std::size_t backend, const Case& test_case) const;
+  /// What the kept failures of the group that are tried share of that; empty where they share nothing.
+  [[nodiscard]] std::string shared_part_of(std::size_t backend, const FailureGroup& group) const;
   [[nodiscard]] Cures& cures_of(std::size_t backend) const;
+  /// The diagnosis without a cure: a cause and conditions, as far as some were found.
+  [[nodiscard]] std::optional<Diagnosis> diagnosis_of_values(std::size_t backend, const std::string& op_type,
+                                                             const std::string& signature) const;
   [[nodiscard]] static std::optional<Diagnosis> conditions_of(const DiagnosedOperator& subject,
                                                               const std::string& signature);
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
@@ -274,7 +279,7 @@ class CampaignDiagnosis final : public Diagnoser {
   /// Takes half of the work that is `left` at most, and what it took off that where it names no cause.
   [[nodiscard]] Explanation explain_case(Backend& backend, const Observation& observation, ExplainOptions options,
                                          std::uint64_t& left) const;
-  void settle(DiagnosedOperator& subject, Backend& backend) const;
+  void settle(DiagnosedOperator& subject, std::size_t number) const;
   /// Looks for a model of what no cause reproduces, once.
   void learn_open(DiagnosedOperator& subject, Backend& backend) const;
   /// Looks for an explanation of a group that has none that is certain, with the failures that were kept.

@@ -94,6 +94,7 @@ function story(finding: Finding): HTMLElement {
     ["arithmetic", diagnosis?.arithmetic ?? null],
     ["when", diagnosis ? region(diagnosis) : null],
     ["where", diagnosis ? place(diagnosis) : null],
+    ["cured", diagnosis?.cured_by ? ["each of these cases that was tried is right with ", h("code", {}, `@${diagnosis.cured_by}`)] : null],
     ["there", diagnosis?.behaves ? `behaves as: ${diagnosis.behaves}` : null],
     ["fails for", diagnosis?.thresholds?.join("; ") ?? null],
     ["evidence", diagnosis?.where ? evidence(diagnosis) : null],
