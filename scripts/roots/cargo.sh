@@ -11,3 +11,13 @@ cargo_unpack() {
     { cat log >&2; fail "cargo cannot build $1, see above"; }
   install -D --strip target/release/peer "$4/bin/peer"
 }
+
+# cargo_newest SOURCE: the newest version of the crate that the program asks for.
+cargo_newest() {
+  local crate work
+  need cargo
+  crate=$(sed -n '/^\[dependencies\]/,/^$/s/^\([a-z0-9_-]*\) *=.*"=.*/\1/p' "$root/harness/backends/peers/$1/Cargo.toml" | head -n 1)
+  work=$(mktemp -d)
+  (cd "$work" && cargo init --quiet --lib --name newest . && cargo add --dry-run "$crate" 2>&1) | sed -n 's/.*Adding [^ ]* v\([^ ]*\) to.*/\1/p'
+  rm -rf "$work"
+}

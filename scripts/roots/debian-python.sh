@@ -35,3 +35,5 @@ PROGRAM
   echo bin/python >"$target/python"
   cp packages "$target/PACKAGES"
 }
+
+debian-python_newest() { debian_newest "$@"; }

@@ -78,3 +78,15 @@ debian_unpack() {
   done
   cp packages "$target/PACKAGES"
 }
+
+# debian_newest SUITE PACKAGE=VERSION: the upstream version of the package in that release of Debian.
+debian_newest() {
+  local work version
+  work=$(mktemp -d)
+  private_apt "$work" "$(dpkg --print-architecture)" "$1"
+  version=$(apt-cache -c "$work/apt.conf" policy "${2%%=*}" | sed -n 's/^ *Candidate: //p')
+  rm -rf "$work"
+  version=${version%%[+-]*} version=${version#*:}
+  # A snapshot is named by its day.
+  sed 's/.*~git\(....\)\(..\)\(..\).*/\1-\2-\3/' <<<"$version"
+}

@@ -36,3 +36,27 @@ pypi_unpack() {
 
 # pypi_works TARGET: whether the interpreter that the packages are for is still there.
 pypi_works() { [[ -x $(<"$1/python") ]]; }
+
+# pypi_newest SOURCE: the newest version of its package that pip finds.
+pypi_newest() {
+  python3 -m pip index versions "${1%%==*}" 2>/dev/null | sed -n '1s/.*(\(.*\))$/\1/p'
+}
+
+# pypi_words VERSION NEWER SOURCE WORD...: the words of a line of releases behind the library's name. Packages of the old
+# version get the new one, and others stay.
+pypi_words() {
+  local old=$1 new=$2 word package="" line="$2"
+  for word in "${@:3}"; do
+    case $word in
+      *=="$old")
+        package=${word%%==*}
+        word=$("$root/scripts/roots/pypi-hashes" "$package==$new") || fail "pip has no wheel of $package $new"
+        [[ $line != "$new" ]] || word=pypi:$word
+        ;;
+      *==* | +*) package="" ;;
+      *) [[ -z $package ]] || continue ;;
+    esac
+    line+=" ${word% }"
+  done
+  echo "$line"
+}
