@@ -136,6 +136,20 @@ TEST_P(Libraries, FailTheCorpusAsRecorded) {
   EXPECT_TRUE(vanished.empty()) << vanished.size() << " recorded cases are not in the corpus";
 }
 
+// Releases differ in the numbers of packed types. A tensor of the wrong type would have another number of bytes.
+TEST_P(Libraries, GetTensorsOfTheirOwnSize) {
+  std::string missing;
+  const auto backend = open(GetParam(), missing);
+  if (!backend) GTEST_SKIP() << missing;
+  GuardedOutput output;
+  for (const Case& test_case : cases_of("corpus", 0)) {
+    const auto is_packed = [](const auto& input) { return input && bits_of(input->type) < 8; };
+    if (std::none_of(test_case.inputs.begin(), test_case.inputs.end(), is_packed)) continue;
+    const Verdict verdict = judge(expect(test_case, Policy{}), execute(*backend, test_case, output));
+    EXPECT_EQ(verdict.detail.find("not enough space"), std::string::npos) << test_case.id << ": " << verdict.detail;
+  }
+}
+
 TEST_P(Libraries, GetThroughRandomCases) {
   std::string missing;
   const auto backend = open(GetParam(), missing);

@@ -76,11 +76,12 @@ Loaded load() {
   return interface_of(library);
 }
 
-// The type of an output by the interface's number: ONNX's up to float4e2m1, its own behind it. Inputs
-// are different: release 1.30 looks up the number that it is given among ONNX's, 2-bit types included.
+// The interface's own numbers of types: ONNX's up to float4e2m1, others behind it.
+constexpr std::int32_t kUint2 = 24;
+constexpr std::int32_t kInt2 = 25;
+
+// The type of a value by the interface's number.
 [[nodiscard]] ElementType type_of_number(ONNXTensorElementDataType number) {
-  constexpr std::int32_t kUint2 = 24;
-  constexpr std::int32_t kInt2 = 25;
   const auto value = static_cast<std::int32_t>(number);
   if (value == kUint2) return ElementType::uint2;
   if (value == kInt2) return ElementType::int2;
@@ -136,13 +137,33 @@ std::optional<std::string> Runtime::set(const std::string& key, const std::strin
   return failure(api, api.AddSessionConfigEntry(options.get(), key.c_str(), value.c_str()));
 }
 
+namespace {
+
+// The number by which the runtime makes tensors of a type. For 2-bit types release 1.30 wants ONNX's, and 1.32 its own:
+// that one is right by which it makes a tensor of the type.
+ONNXTensorElementDataType number_of(const Runtime& runtime, ElementType type) {
+  const auto number = static_cast<ONNXTensorElementDataType>(type);
+  if (type != ElementType::uint2 && type != ElementType::int2) return number;
+  const auto own = static_cast<ONNXTensorElementDataType>(type == ElementType::uint2 ? kUint2 : kInt2);
+  constexpr std::int64_t kOne = 1;
+  std::byte element{};
+  Owned<OrtValue> value(runtime.api.ReleaseValue);
+  OutputView made;
+  const bool is_own = !failure(runtime.api, runtime.api.CreateTensorWithDataAsOrtValue(
+                                                runtime.memory.get(), &element, 1, &kOne, 1, own, value.out())) &&
+                      !view(runtime.api, *value.get(), made) && made.type == type;
+  return is_own ? own : number;
+}
+
+}  // namespace
+
 std::optional<std::string> over(const Runtime& runtime, ElementType type, std::span<const std::int64_t> shape,
                                 std::span<std::byte> memory, Owned<OrtValue>& value) {
   static std::byte nothing{};  // an address for tensors without elements
   void* data = memory.empty() ? &nothing : memory.data();
-  return failure(runtime.api, runtime.api.CreateTensorWithDataAsOrtValue(
-                                  runtime.memory.get(), data, memory.size(), shape.data(), shape.size(),
-                                  static_cast<ONNXTensorElementDataType>(type), value.out()));
+  return failure(runtime.api,
+                 runtime.api.CreateTensorWithDataAsOrtValue(runtime.memory.get(), data, memory.size(), shape.data(),
+                                                            shape.size(), number_of(runtime, type), value.out()));
 }
 
 std::optional<std::string> create_session(const Runtime& runtime, const std::string& model,
