@@ -75,6 +75,8 @@ void add_region(Region region, Diagnosis& diagnosis) {
   diagnosis.recall = region.recall;
 }
 
+constexpr char kElse = '\n';  // between the signature of a claimed failure and the name of what cures it
+
 bool is_cured(std::string_view signature) {
   return signature.starts_with(Cures::kPrefix);
 }
@@ -159,14 +161,14 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   };
   if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return cured_or_undetermined();
   std::string claimed = causes.claim(*observation);
-  if (!claimed.empty()) return claimed;
+  if (!claimed.empty()) return with_cure(backend, test_case, std::move(claimed));
   if (!fails_alone(subject, *backends_[backend], *observation)) {
     return std::string(name_of(VerdictKind::depends_on_earlier_node));
   }
   const std::optional<std::string> signature = causes.keep_open(*observation);
   if (!signature) return cured_or_undetermined();
   explain_open(subject, *backends_[backend], *observation, *signature);
-  if (causes.has_cause(*signature)) return *signature;
+  if (causes.has_cause(*signature)) return with_cure(backend, test_case, *signature);
   std::string part = part_of(backend, test_case);
   if (!part.empty()) subject.failing_parts[*signature] = std::move(part);
   return *signature;
@@ -243,20 +245,12 @@ std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_cas
   return cured.empty() ? failing_part_of(*backends_[backend], test_case) : cured;
 }
 
-// Failures that a cause had claimed are of no part yet when its name turns out to be doubtful.
-std::string CampaignDiagnosis::shared_part_of(std::size_t backend, const FailureGroup& group) const {
-  constexpr std::size_t kMostTried = 16;
-  const std::span kept(group.failures.kept.data(), std::min(group.failures.kept.size(), kMostTried));
-  if (kept.empty()) return {};
-  const std::string part = part_of(backend, kept.front()->test_case());
-  if (part.empty()) return {};
-  const auto all = [&](const auto& has) {
-    return std::all_of(kept.begin() + 1, kept.end(), [&](const auto& one) { return has(one->test_case()); });
-  };
-  if (all([&](const Case& one) { return part_of(backend, one) == part; })) return part;
-  if (!is_cured(part)) return {};
-  const std::string cure = part.substr(0, part.find(' '));
-  return all([&](const Case& one) { return cures_of(backend).cures(cure, one, policy_); }) ? cure : "";
+// The cause that claims a failure may be withdrawn when all are known. What cures the failure stands behind the
+// signature until then.
+std::string CampaignDiagnosis::with_cure(std::size_t backend, const Case& test_case, std::string signature) const {
+  if (!is_judged_as_graph(test_case) || !cures_of(backend).has_switches()) return signature;
+  if (const auto cure = cures_of(backend).cure_of(test_case, policy_)) signature += kElse + *cure;
+  return signature;
 }
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
@@ -290,11 +284,21 @@ std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& o
   const auto found = subjects_.find({backend, op_type});
   if (found == subjects_.end() || !found->second.causes) return signature;
   DiagnosedOperator& subject = found->second;
-  if (!std::exchange(subject.is_settled, true)) settle(subject, backend);
+  if (!std::exchange(subject.is_settled, true)) settle(subject, *backends_[backend]);
+  const std::size_t end = std::min(signature.find(kElse), signature.size());
+  const std::string claimed = signature.substr(0, end);
+  const std::string cure = signature.substr(std::min(end + 1, signature.size()));
   for (const FailureGroup& group : subject.groups) {
-    if (std::find(group.parts.begin(), group.parts.end(), signature) != group.parts.end()) return group.signature;
+    if (std::find(group.parts.begin(), group.parts.end(), claimed) == group.parts.end()) continue;
+    if (group.cause) return group.signature;
+    if (!cure.empty()) return cure;
+    // Its own part, which a cause that was withdrawn had taken over.
+    const auto part = subject.failing_parts.find(claimed);
+    const bool is_cured_part = part != subject.failing_parts.end() && is_cured(part->second);
+    return is_cured_part ? part->second : group.signature;
   }
-  return subject.causes->has_given(signature) ? kUndetermined : signature;
+  if (!cure.empty()) return cure;
+  return subject.causes->has_given(claimed) ? kUndetermined : claimed;
 }
 
 // The commonest cause comes first among those of one status. Of what no known defect reproduces alone, any other kind
@@ -322,8 +326,7 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
   return reproducing.empty() && open != nullptr && !may_be_another ? open->signature : kUndetermined;
 }
 
-void CampaignDiagnosis::settle(DiagnosedOperator& subject, std::size_t number) const {
-  Backend& backend = *backends_[number];
+void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) const {
   subject.causes->find();
   learn_open(subject, backend);
   subject.groups = subject.causes->take_groups(subject.unexplained, subject.failing_parts);
@@ -343,11 +346,6 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, std::size_t number) c
   }
   unite_groups(subject);
   drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups);
-  for (FailureGroup& group : subject.groups) {
-    if (group.cause || !group.failing_part.empty() || is_of_shape(group)) continue;
-    group.failing_part = shared_part_of(number, group);
-    describe_place(group);
-  }
   unite_groups(subject);
   unite_parts(subject, backend);
   int tried = 0;

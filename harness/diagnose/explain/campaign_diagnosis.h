@@ -260,8 +260,7 @@ class CampaignDiagnosis final : public Diagnoser {
   [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case) const;
   /// The same, or the smallest failing part where nothing cures it.
   [[nodiscard]] std::string part_of(std::size_t backend, const Case& test_case) const;
-  /// What the kept failures of the group that are tried share of that; empty where they share nothing.
-  [[nodiscard]] std::string shared_part_of(std::size_t backend, const FailureGroup& group) const;
+  [[nodiscard]] std::string with_cure(std::size_t backend, const Case& test_case, std::string signature) const;
   [[nodiscard]] Cures& cures_of(std::size_t backend) const;
   /// The diagnosis without a cure: a cause and conditions, as far as some were found.
   [[nodiscard]] std::optional<Diagnosis> diagnosis_of_values(std::size_t backend, const std::string& op_type,
@@ -279,7 +278,7 @@ class CampaignDiagnosis final : public Diagnoser {
   /// Takes half of the work that is `left` at most, and what it took off that where it names no cause.
   [[nodiscard]] Explanation explain_case(Backend& backend, const Observation& observation, ExplainOptions options,
                                          std::uint64_t& left) const;
-  void settle(DiagnosedOperator& subject, std::size_t number) const;
+  void settle(DiagnosedOperator& subject, Backend& backend) const;
   /// Looks for a model of what no cause reproduces, once.
   void learn_open(DiagnosedOperator& subject, Backend& backend) const;
   /// Looks for an explanation of a group that has none that is certain, with the failures that were kept.
