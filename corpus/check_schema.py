@@ -29,6 +29,7 @@ BROKEN_CASES = (
     lambda d: d["cases"][0]["inputs"][0].update(fill=1),
     lambda d: d["cases"][0]["inputs"][0].update(type="octet"),
     lambda d: d["cases"][0].update(attributes=[{"name": "group", "int": 1, "ints": [1]}]),
+    lambda d: d["cases"][0].update(attributes=[{"name": "activations", "strings": ["Tanh", 1]}]),
 )
 
 # A right graph of two nodes, and what makes it a wrong one.

@@ -218,11 +218,12 @@ std::int64_t any_integer(Rng& rng) {
 Attribute::Value any_attribute(Rng& rng) {
   std::vector<std::int64_t> integers(rng.below(5));
   for (std::int64_t& integer : integers) integer = any_integer(rng);
-  switch (rng.below(5)) {
+  switch (rng.below(6)) {
     case 0: return any_integer(rng);
     case 1: return rng.pick({0.0F, 1.0F, -1.0F, std::numeric_limits<float>::infinity(), 1e-45F});
     case 2: return std::string(rng.pick({"", "NOTSET", "SAME_UPPER", "linear", "edge"}));
     case 3: return std::vector<float>(integers.begin(), integers.end());
+    case 4: return std::vector<std::string>(integers.size(), rng.pick({"Sigmoid", "tanh", "Relu", "Softplus", ""}));
     default: return integers;
   }
 }

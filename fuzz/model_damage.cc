@@ -77,7 +77,7 @@ void damage_tensor(onnx::TensorProto& tensor, Rng& rng) {
 }
 
 void damage_attribute(onnx::AttributeProto& attribute, Rng& rng) {
-  switch (rng.below(6)) {
+  switch (rng.below(7)) {
     case 0: attribute.clear_type(); return;
     case 1: attribute.set_type(onnx::AttributeProto::TENSOR); return;
     case 2: attribute.set_ref_attr_name("outer"); return;
@@ -85,6 +85,7 @@ void damage_attribute(onnx::AttributeProto& attribute, Rng& rng) {
       for (int i = 0; i < 300; ++i) attribute.add_ints(i);
       return;
     case 4: attribute.add_floats(1); return;
+    case 5: attribute.add_strings("Tanh"); return;
     default: attribute.set_f(1); return;
   }
 }

@@ -14,6 +14,7 @@
 #include "harness/backends/kinds.h"
 #include "harness/backends/plain_memory.h"
 #include "harness/base/bytes.h"
+#include "harness/base/text.h"
 #include "harness/core/version.h"
 #include "harness/graphs/case_graph.h"
 #include "harness/model/family.h"
@@ -36,7 +37,17 @@ bool is_convolution(const Case& test_case) {
   return family != nullptr && family->name == "convolution";
 }
 
-// The result points into the attribute.
+// Returns an attribute for which the interface has no kind, or null.
+const Attribute* list_of_strings(const Case& test_case) {
+  for (const Node& node : test_case.nodes) {
+    for (const Attribute& attribute : node.attributes) {
+      if (std::holds_alternative<std::vector<std::string>>(attribute.value)) return &attribute;
+    }
+  }
+  return nullptr;
+}
+
+// The result points into the attribute, which is no list of strings.
 qc_attribute attribute_for_plugin(const Attribute& attribute) {
   qc_attribute result{};
   result.size = sizeof result;
@@ -387,6 +398,10 @@ class Plugin final : public Backend {
       return outcome::Unsupported{"takes no " + kind_text(test_case) + ": it does not say that it takes units"};
     }
     if (const auto fits = check_wiring(test_case); !fits) return outcome::Rejected{fits.error().text()};
+    if (const Attribute* strings = list_of_strings(test_case)) {
+      return outcome::Unsupported{"attribute " + quoted_name(strings->name) +
+                                  " is a list of strings, for which the plugin interface has no kind"};
+    }
     const bool channels_last = (functions.capabilities & QC_NEEDS_CHANNELS_LAST) != 0;
     PluginReason why;
     qc_reason room = why.room();

@@ -16,6 +16,11 @@ constexpr std::array kExpectations{
     std::pair{Expectation::implementation_defined, std::string_view("implementation-defined")},
     std::pair{Expectation::invalid, std::string_view("invalid")}};
 
+void add_names(Digest& digest, const std::vector<std::string>& names) {
+  digest.add(std::uint64_t{names.size()});
+  for (const std::string& name : names) digest.add(std::string_view(name));
+}
+
 void add_value(Digest& digest, const Attribute::Value& value) {
   digest.add(std::uint64_t{value.index()});
   if (const auto* integer = std::get_if<std::int64_t>(&value)) digest.add(*integer);
@@ -29,6 +34,7 @@ void add_value(Digest& digest, const Attribute::Value& value) {
     digest.add(std::uint64_t{reals->size()});
     for (const float element : *reals) digest.add(std::uint64_t{std::bit_cast<std::uint32_t>(element)});
   }
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) add_names(digest, *texts);
 }
 
 void add_node(Digest& digest, const Node& node) {
@@ -40,11 +46,6 @@ void add_node(Digest& digest, const Node& node) {
     digest.add(std::string_view(attribute.name));
     add_value(digest, attribute.value);
   }
-}
-
-void add_names(Digest& digest, const std::vector<std::string>& names) {
-  digest.add(std::uint64_t{names.size()});
-  for (const std::string& name : names) digest.add(std::string_view(name));
 }
 
 void add_tensor(Digest& digest, const Tensor& tensor) {

@@ -20,7 +20,8 @@ namespace qconform {
 /// A node attribute, by ONNX's name. The value's type is kept even where it is not the one that the
 /// operator defines, so that a case can be wrong on purpose.
 struct Attribute {
-  using Value = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
+  using Value = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
+                             std::vector<std::string>>;
   std::string name;
   Value value;
   bool operator==(const Attribute&) const = default;

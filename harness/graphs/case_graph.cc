@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "harness/base/text.h"
 #include "harness/core/limits.h"
@@ -164,8 +165,8 @@ Result<Case> wired(Case test_case) {
 namespace lowering {
 namespace {
 
-constexpr std::array<const char*, 5> kAttributeTypes{"an integer", "a float", "a string", "a list of integers",
-                                                     "a list of floats"};
+constexpr std::array<const char*, std::variant_size_v<Attribute::Value>> kAttributeTypes{
+    "an integer", "a float", "a string", "a list of integers", "a list of floats", "a list of strings"};
 
 bool check_counts(const NodeLowering& node, const NodeOperator& known) {
   const std::size_t inputs = node.inputs();

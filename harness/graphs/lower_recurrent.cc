@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/base/text.h"
 #include "harness/graphs/node_lowering.h"
 #include "harness/model/text.h"
 
@@ -44,6 +45,64 @@ struct Extents {
 
   [[nodiscard]] std::int64_t gates() const { return layer == Layer::gru ? 3 : 4; }
 };
+
+using Names = std::vector<std::string>;
+
+struct RecurrentActivation {
+  std::string_view name;
+  bool is_judged;  // as the operator of that name, with its defaults
+};
+
+// Every activation that ONNX lists for recurrent layers.
+constexpr RecurrentActivation kRecurrentActivations[] = {
+    {"Affine", false},   {"Elu", false},        {"HardSigmoid", true},     {"LeakyRelu", false},
+    {"Relu", true},      {"ScaledTanh", false}, {"Sigmoid", true},         {"Softplus", false},
+    {"Softsign", false}, {"Tanh", true},        {"ThresholdedRelu", false}};
+
+bool are_one_but_for_capitals(std::string_view a, std::string_view b) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return small(x) == small(y); });
+}
+
+// Returns the activation's name as ONNX spells it. ONNX does not say that other capitals mean the same, which runtimes
+// take them to.
+std::optional<std::string> activation_named(const NodeLowering& node, const std::string& name) {
+  const auto* found = std::find_if(
+      std::begin(kRecurrentActivations), std::end(kRecurrentActivations),
+      [&](const RecurrentActivation& activation) { return are_one_but_for_capitals(activation.name, name); });
+  if (found == std::end(kRecurrentActivations)) {
+    return node.violate("activations", "expected names of ONNX's activations, got " + quoted_name(name)), std::nullopt;
+  }
+  if (!found->is_judged) return node.limit("activations", quoted_name(name) + " is not judged"), std::nullopt;
+  if (found->name != name) {
+    node.allow("activations", fmt::format("expected ONNX's spelling {}, got {}", found->name, quoted_name(name)));
+  }
+  return std::string(found->name);
+}
+
+// Returns the activations, direction by direction: that of the gates, that of the new cell or state, and an LSTM's of
+// its output.
+std::optional<Names> activations_of(const NodeLowering& node, const Extents& extents) {
+  const Names usual = extents.layer == Layer::gru ? Names{"Sigmoid", "Tanh"} : Names{"Sigmoid", "Tanh", "Tanh"};
+  const std::size_t count = static_cast<std::size_t>(extents.directions) * usual.size();
+  const Names stated = node.get_or<Names>("activations", {});
+  Names result;
+  if (stated.empty()) {
+    for (std::size_t i = 0; i < count; ++i) result.push_back(usual[i % usual.size()]);
+    return result;
+  }
+  if (stated.size() != count) {
+    node.violate("activations",
+                 fmt::format("expected {} names, {} for each direction, got {}", count, usual.size(), stated.size()));
+    return std::nullopt;
+  }
+  for (const std::string& name : stated) {
+    const auto known = activation_named(node, name);
+    if (!known) return std::nullopt;
+    result.push_back(*known);
+  }
+  return result;
+}
 
 bool is_usual(const NodeLowering& node, Layer layer) {
   if (node.has(kLengths)) return node.limit("sequence_lens", "is not judged");
@@ -94,7 +153,8 @@ std::optional<Extents> extents_of(const NodeLowering& node, Layer layer) {
 
 class RecurrentExpansion {
  public:
-  RecurrentExpansion(const NodeLowering& node, const Extents& extents) : node_(node), extents_(extents), out_(node) {}
+  RecurrentExpansion(const NodeLowering& node, const Extents& extents, Names activations)
+      : node_(node), extents_(extents), activations_(std::move(activations)), out_(node) {}
 
   [[nodiscard]] bool run() {
     const std::vector<std::string> x = rows_of(out_.input(kX));
@@ -102,6 +162,7 @@ class RecurrentExpansion {
     std::vector<std::string> last_h;
     std::vector<std::string> last_c;
     for (std::int64_t d = 0; d < extents_.directions && out_.is_right(); ++d) {
+      direction_ = d;
       states.push_back(run_direction(x, d));
       last_h.push_back(with_axis(h_, 0));
       if (has_cells()) last_c.push_back(with_axis(c_, 0));
@@ -208,8 +269,13 @@ class RecurrentExpansion {
     const auto last = static_cast<std::int64_t>(out_.is_right() ? out_.shape(of).size() : 1) - 1;
     return out_.add("Slice", {of, list({begin * h}), list({end * h}), list({last})});
   }
-  std::string gate(const std::string& gates, std::int64_t number, const char* function) {
-    return out_.add(function, {columns(gates, number, number + 1)});
+  // Activation `number` of the direction, as activations_of() counts them.
+  std::string activated(const std::string& value, std::size_t number) {
+    const std::size_t each = activations_.size() / static_cast<std::size_t>(extents_.directions);
+    return out_.add(activations_[static_cast<std::size_t>(direction_) * each + number], {value});
+  }
+  std::string gate(const std::string& gates, std::int64_t number) {
+    return activated(columns(gates, number, number + 1), 0);
   }
   /// The biases of a direction, of W's sums and of R's; empty where there are none.
   struct Biases {
@@ -225,12 +291,12 @@ class RecurrentExpansion {
   void lstm_step(const std::string& from_x, const Biases& biases, const Weights& recurrent) {
     const std::string gates = sum(sum(from_x, product(rows_of(h_), recurrent)), sum(biases.of_w, biases.of_r));
     if (!out_.is_right()) return;
-    const std::string input = gate(gates, 0, "Sigmoid");
-    const std::string output = gate(gates, 1, "Sigmoid");
-    const std::string forget = gate(gates, 2, "Sigmoid");
-    const std::string cell = gate(gates, 3, "Tanh");
+    const std::string input = gate(gates, 0);
+    const std::string output = gate(gates, 1);
+    const std::string forget = gate(gates, 2);
+    const std::string cell = activated(columns(gates, 3, 4), 1);
     c_ = sum(scaled(forget, c_), scaled(input, cell));
-    h_ = scaled(output, out_.add("Tanh", {c_}));
+    h_ = scaled(output, activated(c_, 2));
   }
 
   // Gates: update, reset, hidden.
@@ -243,12 +309,12 @@ class RecurrentExpansion {
     const std::string recurring = sum(product({h_}, of_gates), has_bias ? columns(biases.of_r, 0, 2) : "");
     const std::string gates = sum(columns(x, 0, 2), recurring);
     if (!out_.is_right()) return;
-    const std::string update = gate(gates, 0, "Sigmoid");
-    const std::string reset = gate(gates, 1, "Sigmoid");
+    const std::string update = gate(gates, 0);
+    const std::string reset = gate(gates, 1);
     const bool resets_sum = node_.get_or<std::int64_t>("linear_before_reset", 0) != 0;
     const std::string hidden = resets_sum ? scaled(reset, sum(product({h_}, of_hidden), bias))
                                           : sum(product({scaled(reset, h_)}, of_hidden), bias);
-    const std::string next = out_.add("Tanh", {sum(columns(x, 2, 3), hidden)});
+    const std::string next = activated(sum(columns(x, 2, 3), hidden), 1);
     const std::string rest = out_.add("Sub", {out_.constant(Tensor::scalar(float32, 1.0F)), update});
     h_ = sum(scaled(rest, next), scaled(update, h_));
   }
@@ -313,7 +379,9 @@ class RecurrentExpansion {
 
   const NodeLowering& node_;
   const Extents extents_;
+  const Names activations_;
   Expansion out_;
+  std::int64_t direction_ = 0;
   std::string h_;
   std::string c_;
 };
@@ -322,25 +390,21 @@ template <Layer kLayer>
 bool lower_layer(const NodeLowering& node) {
   if (!is_usual(node, kLayer)) return false;
   const auto extents = extents_of(node, kLayer);
-  return extents && RecurrentExpansion(node, *extents).run();
+  if (!extents) return false;
+  auto activations = activations_of(node, *extents);
+  return activations && RecurrentExpansion(node, *extents, std::move(*activations)).run();
 }
 
-constexpr AttributeSignature kLstm[] = {{"activation_alpha", kFloatsAttribute},
-                                        {"activation_beta", kFloatsAttribute},
-                                        {"clip", kFloatAttribute},
-                                        {"direction", kStringAttribute},
-                                        {"hidden_size", kIntAttribute},
-                                        {"input_forget", kIntAttribute},
-                                        {"layout", kIntAttribute}};
-constexpr AttributeSignature kGru[] = {{"activation_alpha", kFloatsAttribute},
-                                       {"activation_beta", kFloatsAttribute},
-                                       {"clip", kFloatAttribute},
-                                       {"direction", kStringAttribute},
-                                       {"hidden_size", kIntAttribute},
-                                       {"linear_before_reset", kIntAttribute},
-                                       {"layout", kIntAttribute}};
+constexpr AttributeSignature kLstm[] = {{"activation_alpha", kFloatsAttribute}, {"activation_beta", kFloatsAttribute},
+                                        {"activations", kStringsAttribute},     {"clip", kFloatAttribute},
+                                        {"direction", kStringAttribute},        {"hidden_size", kIntAttribute},
+                                        {"input_forget", kIntAttribute},        {"layout", kIntAttribute}};
+constexpr AttributeSignature kGru[] = {{"activation_alpha", kFloatsAttribute}, {"activation_beta", kFloatsAttribute},
+                                       {"activations", kStringsAttribute},     {"clip", kFloatAttribute},
+                                       {"direction", kStringAttribute},        {"hidden_size", kIntAttribute},
+                                       {"linear_before_reset", kIntAttribute}, {"layout", kIntAttribute}};
 
-constexpr std::size_t kWithoutLayout = 6;  // attributes until version 14
+constexpr std::size_t kWithoutLayout = 7;  // attributes until version 14
 
 constexpr NodeOperator layer(std::string_view name, std::int64_t since, std::size_t most_inputs,
                              std::span<const AttributeSignature> attributes, bool (*lower)(const NodeLowering&)) {

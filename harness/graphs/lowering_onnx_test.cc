@@ -44,8 +44,9 @@ std::set<std::string> types_of(const TypeSet& types) {
 }
 
 using Type = onnx::AttributeProto;
-constexpr std::size_t kKinds[] = {kIntAttribute, kFloatAttribute, kStringAttribute, kIntsAttribute, kFloatsAttribute};
-constexpr int kTypes[] = {Type::INT, Type::FLOAT, Type::STRING, Type::INTS, Type::FLOATS};
+constexpr std::size_t kKinds[] = {kIntAttribute,  kFloatAttribute,  kStringAttribute,
+                                  kIntsAttribute, kFloatsAttribute, kStringsAttribute};
+constexpr int kTypes[] = {Type::INT, Type::FLOAT, Type::STRING, Type::INTS, Type::FLOATS, Type::STRINGS};
 
 std::map<std::string, int> attributes_of(const NodeOperator& known) {
   std::map<std::string, int> result;
@@ -62,7 +63,7 @@ std::map<std::string, int> attributes_of(const onnx::OpSchema& schema) {
   std::map<std::string, int> result;
   for (const auto& [name, attribute] : schema.attributes()) {
     for (const int type : kTypes) {
-      if (attribute.type == type && name != "value_string") result[name] = type;
+      if (attribute.type == type && !name.starts_with("value_string")) result[name] = type;
     }
   }
   return result;

@@ -298,6 +298,7 @@ struct MatrixProduct {
 
 inline constexpr std::size_t kFloatAttribute = 1;
 inline constexpr std::size_t kFloatsAttribute = 4;
+inline constexpr std::size_t kStringsAttribute = 5;
 inline constexpr std::size_t kAnyNumber = 64;  ///< any number of inputs or outputs: limits::kInputs
 
 struct NodeOperator {

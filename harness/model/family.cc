@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 namespace qconform {
 namespace {
 
-constexpr std::array<const char*, 5> kAttributeTypeNames{"an integer", "a float", "a string", "a list of integers",
-                                                         "a list of floats"};
+constexpr std::array<const char*, std::variant_size_v<Attribute::Value>> kAttributeTypeNames{
+    "an integer", "a float", "a string", "a list of integers", "a list of floats", "a list of strings"};
 
 std::string names_of(std::initializer_list<ElementType> types) {
   std::string text;

@@ -103,10 +103,10 @@ std::string attribute_text(const Attribute::Value& value) {
   return std::visit(
       [](const auto& held) {
         using Held = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, std::vector<std::int64_t>> || std::is_same_v<Held, std::vector<float>>) {
-          return fmt::format("[{}]", fmt::join(held, ","));
-        } else {
+        if constexpr (std::is_arithmetic_v<Held> || std::is_same_v<Held, std::string>) {
           return fmt::format("{}", held);
+        } else {
+          return fmt::format("[{}]", fmt::join(held, ","));
         }
       },
       value);

@@ -15,6 +15,13 @@
 namespace qconform {
 namespace {
 
+TEST(Text, ShowsAttributesOfEveryType) {
+  EXPECT_EQ(attribute_text(std::int64_t{-3}), "-3");
+  EXPECT_EQ(attribute_text(std::string("SAME")), "SAME");
+  EXPECT_EQ(attribute_text(std::vector<float>{0.5F, 2}), "[0.5,2]");
+  EXPECT_EQ(attribute_text(std::vector<std::string>{"Tanh", "Relu"}), "[Tanh,Relu]");
+}
+
 TEST(ValuesText, ShowsSmallInputsAndTheShapesOfLargeOnes) {
   const Case small = LinearBuilder::quantize().x(make::float32({2}, {1, -2.5})).scale(0.5F).build();
   EXPECT_EQ(values_text(small), "x {1, -2.5}, y_scale {0.5}");

@@ -29,8 +29,8 @@ namespace qconform {
 /// The value that a node's input name stands for; an error where there is none.
 using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
 
-/// The attributes in the node's order. A case holds int, float, string, ints and floats: others are
-/// refused, as are references to a function's attributes and more values than limits.h allows.
+/// The attributes in the node's order. A case holds int, float, string, ints, floats and strings: others are
+/// refused, as are values of two types, references to a function's attributes and more values than limits.h allows.
 [[nodiscard]] Result<std::vector<Attribute>> attributes_of(const onnx::NodeProto& node);
 
 /// The opset version that the model imports for the node's domain ("" and "ai.onnx" are the same).

@@ -139,6 +139,23 @@ TEST(CaseModel, AttributeWithoutATypeGetsItFromItsField) {
   EXPECT_EQ(read->node().attributes, small_case().node().attributes);
 }
 
+TEST(CaseModel, KeepsListsOfStrings) {
+  Case original = small_case();
+  original.node().attributes = {{"activations", std::vector<std::string>{"Tanh", "", "\xFF"}},
+                                {"none", std::vector<std::string>()}};
+  const std::string bytes = *case_to_model(original);
+  const auto read = case_from_model(bytes);
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(*read, original);
+  EXPECT_EQ(digest_of(*read), digest_of(original));
+  EXPECT_NE(digest_of(original), digest_of(small_case()));
+  onnx::ModelProto model = parsed(bytes);
+  model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->clear_type();
+  const auto untyped = case_from_model(model.SerializeAsString());
+  ASSERT_TRUE(untyped.has_value()) << untyped.error().text();
+  EXPECT_EQ(untyped->node().attributes, original.node().attributes);
+}
+
 /// The message of the error that reading the changed model gives; empty when it is read.
 template <typename Change>
 std::string error_after(const Change& change) {
@@ -162,7 +179,12 @@ TEST(CaseModel, RefusesWhatACaseCannotHold) {
             "opset_import: the model imports no version of domain ''");
   EXPECT_EQ(
       error_after([&](onnx::ModelProto& m) { node(m).mutable_attribute(0)->set_type(onnx::AttributeProto::TENSOR); }),
-      "attribute 'axis': type 4: expected float (1), int (2), string (3), floats (6) or ints (7)");
+      "attribute 'axis': type 4: expected float (1), int (2), string (3), floats (6), ints (7) or strings (8)");
+  EXPECT_EQ(error_after([&](onnx::ModelProto& m) {
+              node(m).mutable_attribute(0)->add_strings("Tanh");
+              node(m).mutable_attribute(0)->add_ints(1);
+            }),
+            "attribute 'axis': expected values of one type, got 0 floats, 1 ints and 1 strings");
   EXPECT_EQ(error_after([](onnx::ModelProto& m) { m.mutable_metadata_props(1)->set_value("perhaps"); }),
             "qconform.expectation: expected unstated, valid, implementation-defined or invalid, got 'perhaps'");
   EXPECT_EQ(error_after([&](onnx::ModelProto& m) {
@@ -178,6 +200,8 @@ TEST(CaseModel, DoesNotWriteWhatItCouldNotRead) {
   EXPECT_FALSE(case_to_model(large).has_value());
   large = small_case();
   large.node().attributes[0].value = std::vector<std::int64_t>(limits::kAttributeValues + 1);
+  EXPECT_FALSE(case_to_model(large).has_value());
+  large.node().attributes[0].value = std::vector<std::string>(limits::kAttributeValues + 1);
   EXPECT_FALSE(case_to_model(large).has_value());
 }
 

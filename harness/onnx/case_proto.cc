@@ -1,13 +1,17 @@
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "harness/core/limits.h"
 #include "harness/core/verdict.h"
@@ -33,14 +37,20 @@ AttributeProto::AttributeType type_of(const AttributeProto& proto) {
   if (proto.has_s()) return AttributeProto::STRING;
   if (proto.floats_size() > 0) return AttributeProto::FLOATS;
   if (proto.ints_size() > 0) return AttributeProto::INTS;
+  if (proto.strings_size() > 0) return AttributeProto::STRINGS;
   return AttributeProto::UNDEFINED;
 }
 
 Result<Attribute::Value> value_of(const AttributeProto& proto) {
   const std::string field = "attribute " + quoted_name(proto.name());
   if (!proto.ref_attr_name().empty()) return fail(field, "refers to an attribute of a function");
-  const auto values = static_cast<std::size_t>(std::max(proto.floats_size(), proto.ints_size()));
+  const int lengths[] = {proto.floats_size(), proto.ints_size(), proto.strings_size()};
+  const auto values = static_cast<std::size_t>(*std::max_element(std::begin(lengths), std::end(lengths)));
   if (values > limits::kAttributeValues) return too_many(field, values, limits::kAttributeValues);
+  if (std::count(std::begin(lengths), std::end(lengths), 0) < 2) {
+    return fail(field, fmt::format("expected values of one type, got {} floats, {} ints and {} strings", lengths[0],
+                                   lengths[1], lengths[2]));
+  }
   switch (type_of(proto)) {
     case AttributeProto::FLOAT: return Attribute::Value(proto.f());
     case AttributeProto::INT: return Attribute::Value(static_cast<std::int64_t>(proto.i()));
@@ -49,9 +59,11 @@ Result<Attribute::Value> value_of(const AttributeProto& proto) {
       return Attribute::Value(std::vector<float>(proto.floats().begin(), proto.floats().end()));
     case AttributeProto::INTS:
       return Attribute::Value(std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end()));
+    case AttributeProto::STRINGS:
+      return Attribute::Value(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
     default:
       return fail(field, "type " + std::to_string(static_cast<int>(type_of(proto))) +
-                             ": expected float (1), int (2), string (3), floats (6) or ints (7)");
+                             ": expected float (1), int (2), string (3), floats (6), ints (7) or strings (8)");
   }
 }
 
@@ -62,9 +74,16 @@ Result<void> check_limits(const Node& node) {
   }
   if (node.inputs.size() > limits::kInputs) return too_many("inputs", node.inputs.size(), limits::kInputs);
   for (const Attribute& attribute : node.attributes) {
-    const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value);
-    const auto* reals = std::get_if<std::vector<float>>(&attribute.value);
-    const std::size_t values = integers != nullptr ? integers->size() : reals != nullptr ? reals->size() : 0;
+    const std::size_t values = std::visit(
+        [](const auto& held) {
+          using Held = std::decay_t<decltype(held)>;
+          if constexpr (std::is_arithmetic_v<Held> || std::is_same_v<Held, std::string>) {
+            return std::size_t{1};
+          } else {
+            return held.size();
+          }
+        },
+        attribute.value);
     if (values > limits::kAttributeValues) {
       return too_many("attribute " + quoted_name(attribute.name), values, limits::kAttributeValues);
     }
@@ -89,6 +108,9 @@ void write_attribute(const Attribute& attribute, AttributeProto& proto) {
   } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
     proto.set_type(AttributeProto::INTS);
     proto.mutable_ints()->Add(integers->begin(), integers->end());
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value)) {
+    proto.set_type(AttributeProto::STRINGS);
+    proto.mutable_strings()->Add(texts->begin(), texts->end());
   }
 }
 

@@ -122,7 +122,8 @@ rc::Gen<Attribute::Value> arbitrary_attribute_value() {
   return rc::gen::oneOf(rc::gen::map(arbitrary_integer(), as_value), rc::gen::map(arbitrary_float(), as_value),
                         rc::gen::map(arbitrary_name({"NOTSET", "SAME_UPPER", "VALID"}), as_value),
                         rc::gen::map(rc::gen::container<std::vector<std::int64_t>>(arbitrary_integer()), as_value),
-                        rc::gen::map(rc::gen::container<std::vector<float>>(arbitrary_float()), as_value));
+                        rc::gen::map(rc::gen::container<std::vector<float>>(arbitrary_float()), as_value),
+                        rc::gen::map(rc::gen::container<std::vector<std::string>>(arbitrary_text()), as_value));
 }
 
 rc::Gen<std::vector<Attribute>> arbitrary_attributes() {

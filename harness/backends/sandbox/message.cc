@@ -160,7 +160,13 @@ void walk(Pass& pass, Subject& node) {
   walk_size(pass, node.attributes);
   for (auto& attribute : node.attributes) {
     walk(pass, attribute.name);
-    walk_variant(pass, attribute.value, [&](auto& value) { walk(pass, value); });
+    walk_variant(pass, attribute.value, [&](auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
+        walk_texts(pass, value);
+      } else {
+        walk(pass, value);
+      }
+    });
   }
   walk_texts(pass, node.inputs);
   walk_texts(pass, node.outputs);

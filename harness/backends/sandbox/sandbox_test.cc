@@ -536,6 +536,33 @@ std::vector<std::byte> encoded(const T& value) {
   return bytes;
 }
 
+Case with_strings() {
+  Case test_case = Rows::row(3);
+  test_case.node().attributes.push_back({"activations", std::vector<std::string>{"Tanh", "", "Relu"}});
+  return test_case;
+}
+
+TEST(Message, CarriesListsOfStrings) {
+  const Case test_case = with_strings();
+  const std::vector<std::byte> bytes = encoded(test_case);
+  Case back;
+  ASSERT_TRUE(decode_case(bytes, back));
+  EXPECT_EQ(back.node().attributes, test_case.node().attributes);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_case(std::span(bytes).first(size), back)) << size;
+  }
+}
+
+TEST(Plugin, GetsNoListsOfStrings) {
+  auto backend = open_sandboxed("plugin:" + library("any_convolution"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Outcome outcome = (*backend)->worker()->examine(with_strings());
+  const auto* declined = std::get_if<outcome::Unsupported>(&outcome);
+  ASSERT_NE(declined, nullptr);
+  EXPECT_EQ(declined->reason,
+            "attribute 'activations' is a list of strings, for which the plugin interface has no kind");
+}
+
 // A few bits, a number that is far too large, or another length.
 void damage(std::vector<std::byte>& bytes, Rng& rng) {
   const std::size_t at = rng.below(static_cast<std::uint32_t>(bytes.size()));
@@ -557,9 +584,12 @@ TEST(Message, DamageIsNoticedOrHarmless) {
   Outcome produced = outcome::Produced{Tensor{ElementType::int32, {2, 1}, std::vector<std::byte>(8)}};
   produced.on_other_input = OnOtherInput{0, make::uint8({2}, {3, 5}), {make::int32({2}, {1, 2})}};
   const std::vector<std::byte> right[] = {
-      encoded(produced), encoded(Outcome(outcome::Threw{"int: 7"})),
-      encoded(Hello{.info = {.name = "mine", .capabilities = {"units"}}, .error = {}}), encoded(random_case(11, 3)),
-      encoded(Rows::row(20))};
+      encoded(produced),
+      encoded(Outcome(outcome::Threw{"int: 7"})),
+      encoded(Hello{.info = {.name = "mine", .capabilities = {"units"}}, .error = {}}),
+      encoded(random_case(11, 3)),
+      encoded(Rows::row(20)),
+      encoded(with_strings())};
   std::uint64_t read = 0;
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     std::vector<std::byte> bytes = right[i % std::size(right)];

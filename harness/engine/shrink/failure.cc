@@ -106,6 +106,10 @@ std::uint64_t weight(const Attribute& attribute) {
     add(sum, integers->size());
   }
   if (const auto* reals = std::get_if<std::vector<float>>(&attribute.value)) add(sum, reals->size());
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value)) {
+    for (const std::string& element : *texts) add(sum, element.size());
+    add(sum, texts->size());
+  }
   return sum;
 }
 

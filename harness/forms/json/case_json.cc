@@ -35,7 +35,8 @@ Json attribute_object(const Attribute& attribute) {
                         [&](const std::vector<float>& values) {
                           Json& list = object["floats"] = Json::array();
                           for (const float value : values) list.push_back(float_object(value));
-                        }},
+                        },
+                        [&](const std::vector<std::string>& values) { object["strings"] = texts_object(values); }},
              attribute.value);
   return object;
 }
@@ -119,18 +120,18 @@ template <typename T>
 bool read_value(JsonFields& fields, const Json& value, const std::string& where, Attribute::Value& out) {
   T result{};
   bool good = false;
-  if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<float>>) {
-    good = fields.read_list(value, where, limits::kAttributeValues, result);
-  } else {
+  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
     good = fields.read(value, where, result);
+  } else {
+    good = fields.read_list(value, where, limits::kAttributeValues, result);
   }
   out = std::move(result);
   return good;
 }
 
 bool read_attribute(JsonFields& fields, const Json& value, const std::string& where, Attribute& out) {
-  if (!fields.object(value, where, {"name"}, {"int", "float", "string", "ints", "floats"})) return false;
-  if (value.size() != 2) return fields.refuse(where, "expected one of int, float, string, ints, floats");
+  if (!fields.object(value, where, {"name"}, {"int", "float", "string", "ints", "floats", "strings"})) return false;
+  if (value.size() != 2) return fields.refuse(where, "expected one of int, float, string, ints, floats, strings");
   if (!fields.read(value["name"], json_path(where, "name"), out.name)) return false;
   const auto is_name = [](const auto& member) { return member.key() == "name"; };
   auto member = value.begin();
@@ -140,7 +141,8 @@ bool read_attribute(JsonFields& fields, const Json& value, const std::string& wh
   if (member.key() == "float") return read_value<float>(fields, *member, path, out.value);
   if (member.key() == "string") return read_value<std::string>(fields, *member, path, out.value);
   if (member.key() == "ints") return read_value<std::vector<std::int64_t>>(fields, *member, path, out.value);
-  return read_value<std::vector<float>>(fields, *member, path, out.value);
+  if (member.key() == "floats") return read_value<std::vector<float>>(fields, *member, path, out.value);
+  return read_value<std::vector<std::string>>(fields, *member, path, out.value);
 }
 
 bool read_attributes(JsonFields& fields, const Json& value, const std::string& where, Node& out) {

@@ -172,6 +172,15 @@ TEST(CaseJson, TextThatIsNotUtf8IsKept) {
   EXPECT_EQ(read_cases_json(text).value().front(), test_case);
 }
 
+TEST(CaseJson, KeepsListsOfStrings) {
+  Case test_case = sample();
+  test_case.node().attributes.push_back({"activations", std::vector<std::string>{"Tanh", "", "\xFF"}});
+  test_case.node().attributes.push_back({"none", std::vector<std::string>()});
+  const std::string text = case_json(test_case);
+  EXPECT_THAT(text, HasSubstr(R"({"name": "activations", "strings": ["Tanh", "", {"hex": "ff"}]})"));
+  EXPECT_EQ(read_cases_json(text).value().front(), test_case);
+}
+
 TEST(CaseJson, ReadsFloatsFromIntegersAndKeepsNegativeZero) {
   const Tensor tensor = tensor_of(R"({"type": "float", "shape": [4], "data": [1, -2, -0, 0]})");
   EXPECT_EQ(tensor, make::float32({4}, {1.0F, -2.0F, -0.0F, 0.0F}));
@@ -209,6 +218,10 @@ TEST(CaseJson, NamesThePlaceOfAnError) {
   EXPECT_EQ(error_of(altered("\"ints\": [0, 1, 0, 0]", "\"ints\": [0, 1.5, 0, 0]")),
             "cases[0].attributes[0].ints[1]: expected an integer, got 1.5");
   EXPECT_THAT(error_of(altered("\"ints\"", "\"int\": 1, \"ints\"")), HasSubstr("expected one of int"));
+  EXPECT_EQ(error_of(altered("\"ints\": [0, 1, 0, 0]", "\"strings\": [\"Tanh\", 1]")),
+            "cases[0].attributes[0].strings[1]: expected a string, got 1");
+  EXPECT_EQ(error_of(altered("\"ints\": [0, 1, 0, 0]", "\"ints\": [0, \"Tanh\"]")),
+            "cases[0].attributes[0].ints[1]: expected an integer, got \"Tanh\"");
   EXPECT_EQ(error_of(altered("\"note\"", "\"defect\": {\"verdict\": \"pass\"}, \"note\"")),
             "cases[0].defect.verdict: expected a failing verdict, got \"pass\"");
   EXPECT_EQ(error_of(altered("\"opset_version\": 10", "\"opset_version\": \"10\"")),
@@ -313,6 +326,7 @@ std::string sample_text() {
                        .pads({0, 1, 0, 0})
                        .attribute("alpha", 0.5F)
                        .attribute("mode", std::string("a\tb"))
+                       .attribute("activations", std::vector<std::string>{"Tanh", "\xFF"})
                        .recorded_output(make::filled(ElementType::uint8, {1, 1, 1, 17}, 9))
                        .build();
   test_case.inputs[1].reset();

@@ -66,7 +66,7 @@ enum qc_status {
   QC_REJECTED = 2     /* the node is wrong: the right answer to a node out of contract */
 };
 
-/* Which member of an attribute holds its value. */
+/* Which member of an attribute holds its value. Lists of strings have no kind: no node that states one is passed in. */
 enum qc_attribute_kind { QC_INT = 1, QC_FLOAT = 2, QC_STRING = 3, QC_INTS = 4, QC_FLOATS = 5 };
 
 /* How the data of a value comes. */

@@ -168,8 +168,11 @@ Attribute::Value draw_wrong_value(Rng& rng) {
     case 2: return 1.5F;
     case 3: return std::string("SAME");
     case 4: return std::vector<std::int64_t>(rng.below(9), rng.between(-2, 4));
-    default: return std::vector<float>(rng.below(3), 1.0F);
+    default: break;
   }
+  const auto count = static_cast<std::size_t>(rng.below(3));  // one draw, so that later ones of a seed stay
+  if (count == 2) return std::vector<std::string>(count, "SAME");
+  return std::vector<float>(count, 1.0F);
 }
 
 void spoil_attribute(Case& test_case, Rng& rng) {
