@@ -372,7 +372,7 @@ Result<std::string> set_dimensions(onnx::GraphProto& graph, const std::map<std::
     auto& tensor = *info.mutable_type()->mutable_tensor_type();
     for (int i = 0; tensor.has_shape() && i < tensor.shape().dim_size(); ++i) {
       auto& dimension = *tensor.mutable_shape()->mutable_dim(i);
-      if (dimension.has_dim_value() && dimension.dim_value() > 0) continue;
+      if (dimension.has_dim_value() && dimension.dim_value() >= 0) continue;
       const std::string name = dimension.dim_param();
       if (const auto found = stated.find(name); found != stated.end()) {
         used.insert(name);

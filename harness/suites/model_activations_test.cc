@@ -421,6 +421,7 @@ TEST_F(DrawnInputs, ANameHasOneSize) {
   Network net = network();
   net.input("state", float32, {2, -1, -1});
   net.input("x", float32, {-1, -1});
+  net.input("of no column", uint8, {3, 0});
   const auto dimension = [&](int input, int at) {
     return net.graph().mutable_input(input)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(at);
   };
@@ -433,6 +434,7 @@ TEST_F(DrawnInputs, ANameHasOneSize) {
   EXPECT_EQ(*assumed, "length = 16");
   EXPECT_EQ(dimension(0, 1)->dim_value(), 1);
   EXPECT_EQ(dimension(0, 2)->dim_value(), dimension(1, 1)->dim_value());
+  EXPECT_EQ(dimension(2, 1)->dim_value(), 0) << "a size that is stated";
 }
 
 TEST_F(DrawnInputs, WindowsBeyondAnyAssumedSizeAreSkipped) {
