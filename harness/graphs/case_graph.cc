@@ -278,7 +278,7 @@ std::span<const std::span<const NodeOperator>> all_node_operators() {
   static const std::array all{convolution_nodes(),  product_nodes(),         pool_nodes(),      reduction_nodes(),
                               elementwise_nodes(),  shape_nodes(),           movement_nodes(),  resize_nodes(),
                               quantization_nodes(), integer_product_nodes(), microsoft_nodes(), normalization_nodes(),
-                              recurrent_nodes(),    attention_nodes()};
+                              recurrent_nodes(),    attention_nodes(),       expert_nodes()};
   return all;
 }
 

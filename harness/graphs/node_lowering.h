@@ -352,6 +352,7 @@ struct NodeOperator {
 [[nodiscard]] std::span<const NodeOperator> normalization_nodes();
 [[nodiscard]] std::span<const NodeOperator> recurrent_nodes();
 [[nodiscard]] std::span<const NodeOperator> attention_nodes();
+[[nodiscard]] std::span<const NodeOperator> expert_nodes();
 
 /// Returns the operators of all the lists above.
 [[nodiscard]] std::span<const std::span<const NodeOperator>> all_node_operators();

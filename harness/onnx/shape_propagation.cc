@@ -229,6 +229,7 @@ constexpr auto kRules = std::to_array<ShapeRule>({
     {"QLinearMatMul", qlinear_matmul, 7},
     {"MatMulIntegerToFloat", matmul, 2},
     {"DynamicQuantizeMatMul", matmul, 0},
+    {"QMoE", same_as_first, 0},
     {"QGemm", qgemm, 8},  // y is of floats without y_scale and y_zero_point
     {"Gelu", same_as_first, 0},
     {"FastGelu", same_as_first, 0},

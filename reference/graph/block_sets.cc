@@ -1,4 +1,4 @@
-// Sets of products whose activations may be narrower than they are: MatMulNBits with an accuracy_level.
+// Sets of products whose activations may be narrower than they are: MatMulNBits and QMoE with an accuracy_level.
 //
 // Level 4: each block of a row of activations, along the summed axis, is quantized to codes c by its own largest
 // magnitude a: scale a/127, c nearest to 127 A/a. A product is then the sum over blocks of a/127 * s * sum c (q - z).
@@ -18,12 +18,22 @@ const DequantizeLinear* dequantized_weights(const StepView& view) {
   return nullptr;
 }
 
-// The codes that an activation may have: both neighbours where its quotient may be a tie.
-Interval codes_of(double a, double largest) {
-  if (largest == 0) return {0, 0};
-  const double quotient = 127 * a / largest;
-  const double slack = std::fabs(quotient) * 3 * 0x1p-24;
-  return {std::ceil(quotient - slack - 0.5), std::floor(quotient + slack + 0.5)};
+// The magnitudes of an activation.
+Interval sizes_of(Interval a) {
+  const double lo = std::fabs(a.lo);
+  const double hi = std::fabs(a.hi);
+  return {a.lo <= 0 && a.hi >= 0 ? 0 : std::min(lo, hi), std::max(lo, hi)};
+}
+
+// The codes that an activation may have: both neighbours where its quotient may be a tie. No activation exceeds the
+// largest of its block.
+Interval codes_of(Interval a, Interval largest) {
+  if (largest.hi == 0) return {0, 0};
+  if (largest.lo == 0) return {-127, 127};
+  const double lo = std::max(-127.0, 127 * a.lo / (a.lo < 0 ? largest.lo : largest.hi));
+  const double hi = std::min(127.0, 127 * a.hi / (a.hi < 0 ? largest.hi : largest.lo));
+  constexpr double kSlack = 3 * 0x1p-24;
+  return {std::ceil(lo - std::fabs(lo) * kSlack - 0.5), std::floor(hi + std::fabs(hi) * kSlack + 0.5)};
 }
 
 struct BlockSum {
@@ -36,31 +46,40 @@ struct BlockedRow {
   const StepView& view;
   const DequantizeLinear& weights;
   const std::vector<double>& integers;  // the weights before they are dequantized
+  bool is_known;                        // each activation is one number
   std::vector<std::int64_t> a{};
   std::vector<std::int64_t> w{};
 
-  [[nodiscard]] BlockSum sum_of(std::size_t begin, std::size_t end) const {
+  [[nodiscard]] Interval activation(std::size_t k) const {
+    const auto at = static_cast<std::size_t>(a[k]);
+    return is_known ? view.operands[0]->at(at) : view.ends(0, at);
+  }
+
+  // Nothing where an activation may be infinite.
+  [[nodiscard]] std::optional<BlockSum> sum_of(std::size_t begin, std::size_t end) const {
     BlockSum block;
-    double largest = 0;
-    for (std::size_t k = begin; k < end; ++k) {
-      largest = std::max(largest, std::fabs(view.operands[0]->lo[static_cast<std::size_t>(a[k])]));
-    }
-    const double scale = static_cast<double>(static_cast<float>(largest / 127));
+    Interval largest{0, 0};
+    for (std::size_t k = begin; k < end; ++k) largest = larger(largest, sizes_of(activation(k)));
+    if (!std::isfinite(largest.hi)) return std::nullopt;
+    const auto least_scale = static_cast<double>(static_cast<float>(largest.lo / 127));
+    const auto most_scale = static_cast<double>(static_cast<float>(largest.hi / 127));
     const std::size_t parameter = weights.layout.parameter_of(w[begin]);
-    const double factor = scale * weights.x_scale[parameter];
+    const double factor = (least_scale + most_scale) / 2 * weights.x_scale[parameter];
+    const double drift = (most_scale - least_scale) / 2 * std::fabs(weights.x_scale[parameter]);
     const double zero_point = weights.x_zero_point[parameter];
     double middle = 0;
     double radius = 0;
     double size = 0;
     for (std::size_t k = begin; k < end; ++k) {
-      const Interval code = codes_of(view.operands[0]->lo[static_cast<std::size_t>(a[k])], largest);
+      const Interval code = codes_of(activation(k), largest);
       const double q = integers[static_cast<std::size_t>(w[k])];
       middle += (code.lo + code.hi) / 2 * (q - zero_point);
       radius += (code.hi - code.lo) / 2 * std::fabs(q - zero_point);
       size += std::max(std::fabs(code.lo), std::fabs(code.hi)) * (std::fabs(q) + std::fabs(zero_point));
     }
-    block.value = {factor * middle - std::fabs(factor) * radius, factor * middle + std::fabs(factor) * radius};
-    block.magnitude = std::fabs(factor) * size;
+    const double moved = std::fabs(factor) * radius + drift * (std::fabs(middle) + radius);
+    block.value = {factor * middle - moved, factor * middle + moved};
+    block.magnitude = (std::fabs(factor) + drift) * size;
     return block;
   }
 };
@@ -72,7 +91,7 @@ const std::vector<double>* weight_integers(const StepView& view) {
   return nullptr;
 }
 
-// Nothing where activations are no single numbers, or where scales leave what kernels hold.
+// Nothing where an activation may be infinite.
 std::optional<Interval> blocked(const WeightedSum& sum, BlockedRow& row, std::size_t i) {
   const StepView& view = row.view;
   row.a.clear();
@@ -86,9 +105,10 @@ std::optional<Interval> blocked(const WeightedSum& sum, BlockedRow& row, std::si
   double magnitude = 0;
   std::size_t blocks = 0;
   for (std::size_t begin = 0; begin < row.a.size(); begin += block, ++blocks) {
-    const BlockSum one = row.sum_of(begin, std::min(begin + block, row.a.size()));
-    total = {total.lo + one.value.lo, total.hi + one.value.hi};
-    magnitude += one.magnitude;
+    const auto one = row.sum_of(begin, std::min(begin + block, row.a.size()));
+    if (!one) return std::nullopt;
+    total = {total.lo + one->value.lo, total.hi + one->value.hi};
+    magnitude += one->magnitude;
   }
   if (!sum.c_index.empty()) {
     const auto at = static_cast<std::size_t>(sum.c_index[i]);
@@ -122,10 +142,10 @@ void include_narrow_activations(const WeightedSum& sum, const StepView& view, Sp
   const Spread& a = *view.operands[0];
   const DequantizeLinear* weights = dequantized_weights(view);
   const std::vector<double>* integers = weights == nullptr ? nullptr : weight_integers(view);
-  const bool is_known = integers != nullptr && !integers->empty() && a.lo == a.hi;
+  const bool has_integers = integers != nullptr && !integers->empty();
   std::vector<Interval> wider(y.size());
   std::optional<BlockedRow> row;
-  if (is_known && sum.activation_block > 0) row.emplace(BlockedRow{view, *weights, *integers});
+  if (has_integers && sum.activation_block > 0) row.emplace(BlockedRow{view, *weights, *integers, a.lo == a.hi});
   for (std::size_t i = 0; i < y.size(); ++i) {
     wider[i] = y.ends(i, view.bits());
     if (wider[i].is_open()) continue;

@@ -122,6 +122,19 @@ struct WeightedStep {
 /// Steps that compute element by element, move data, or reduce them.
 [[nodiscard]] std::span<const WeightedStep> element_steps();
 
+// Steps that directed draws name.
+
+/// DynamicQuantizeLinear, MatMulInteger and the nodes that make its sums real numbers; x has two axes or more.
+[[nodiscard]] std::optional<Wire> dynamic_matmul(GraphDraft& draft, const Wire& x);
+/// One node of com.microsoft in the place of those.
+[[nodiscard]] std::optional<Wire> fused_dynamic_matmul(GraphDraft& draft, const Wire& x);
+/// MatMulNBits.
+[[nodiscard]] std::optional<Wire> packed_matmul(GraphDraft& draft, const Wire& x);
+/// A product with weights that DequantizeLinear reads in blocks.
+[[nodiscard]] std::optional<Wire> blocked_matmul(GraphDraft& draft, const Wire& x);
+/// LayerNormalization, BatchNormalization or InstanceNormalization.
+[[nodiscard]] std::optional<Wire> normalization(GraphDraft& draft, const Wire& x);
+
 /// Adds the pads, or a way to find them: auto_pad.
 void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attributes);
 

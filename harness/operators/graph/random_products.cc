@@ -156,6 +156,8 @@ std::string column_bias(GraphDraft& d, std::int64_t columns, bool may_have_axes 
   return d.build.initializer(make::float32(shape, bias));
 }
 
+}  // namespace
+
 std::optional<Wire> dynamic_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
   const std::vector<std::string> q = d.build.nodes("DynamicQuantizeLinear", {x.name}, 3);
@@ -169,7 +171,7 @@ std::optional<Wire> dynamic_matmul(GraphDraft& d, const Wire& x) {
   return d.wire(d.rng.chance(1, 4) ? d.build.node("Add", {bias, y}) : d.build.node("Add", {y, bias}));
 }
 
-// One node of com.microsoft in the place of those: with a scale for all columns or for each, and a bias.
+// A scale for all columns or for each, and a bias.
 std::optional<Wire> fused_dynamic_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
   const std::int64_t columns = d.rng.between(1, 12);
@@ -185,6 +187,8 @@ std::optional<Wire> fused_dynamic_matmul(GraphDraft& d, const Wire& x) {
   while (inputs.back().empty()) inputs.pop_back();
   return d.wire(d.build.node("DynamicQuantizeMatMul", inputs, {}, "com.microsoft"));
 }
+
+namespace {
 
 std::optional<Wire> qlinear_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
@@ -213,7 +217,8 @@ std::optional<Wire> qlinear_matmul(GraphDraft& d, const Wire& x) {
   return d.wire(d.dequantize(y, sy, zp).name);
 }
 
-// MatMulNBits of com.microsoft.
+}  // namespace
+
 std::optional<Wire> packed_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const std::int64_t depth = x.shape.back();
@@ -232,7 +237,6 @@ std::optional<Wire> packed_matmul(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("MatMulNBits", inputs, std::move(attributes), "com.microsoft"));
 }
 
-// DQ of weights in blocks, then MatMul.
 std::optional<Wire> blocked_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 21) return std::nullopt;
   static constexpr ElementType kTypes[] = {int4, uint4, int8, uint8};
@@ -252,6 +256,8 @@ std::optional<Wire> blocked_matmul(GraphDraft& d, const Wire& x) {
   const std::string w = d.build.node("DequantizeLinear", inputs, {{"axis", axis}, {"block_size", block}});
   return d.wire(d.build.node("MatMul", {x.name, w}));
 }
+
+namespace {
 
 // Products of rows with rows, by an equation.
 std::optional<Wire> einsum(GraphDraft& d, const Wire& x) {
@@ -438,10 +444,99 @@ Case lstm_alone(GraphDraft& d) {
   return d.build.build(d.build.nodes("DynamicQuantizeLSTM", inputs, 3, attributes, "com.microsoft"));
 }
 
+// The float32 numbers of a tensor, multiples of a power of two.
+Tensor drawn_multiples(GraphDraft& d, Shape shape, int exponent) {
+  std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
+  for (float& value : values) value = std::ldexp(static_cast<float>(d.rng.between(-64, 64)), exponent);
+  return make::float32(std::move(shape), values);
+}
+
+// Logits of tokens, each token's well apart from one another.
+Tensor expert_logits(GraphDraft& d, std::int64_t tokens, std::int64_t experts) {
+  std::vector<float> logits;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    std::vector<float> own;
+    for (std::int64_t i = 0; i < experts; ++i) own.push_back(static_cast<float>(i) * 0.75F - 1);
+    d.rng.shuffle(own);
+    logits.insert(logits.end(), own.begin(), own.end());
+  }
+  return make::float32({tokens, experts}, logits);
+}
+
+/// The matrices of experts, quantized in blocks of their rows, or by rows where `block` is 0.
+struct ExpertShape {
+  std::int64_t experts;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t bits;
+  std::int64_t block;
+};
+
+// Adds weights, scales and a bias, which may be omitted, to the inputs of a node.
+void add_experts(GraphDraft& d, const ExpertShape& of, std::vector<std::string>& inputs) {
+  Shape parameters{of.experts, of.rows};
+  if (of.block != 0) parameters.push_back(of.columns / of.block);
+  std::vector<float> scales(static_cast<std::size_t>(elements_of(parameters)));
+  for (float& scale : scales) scale = std::ldexp(d.draw_scale(), -static_cast<int>(of.bits));
+  inputs.push_back(d.build.initializer(d.data(uint8, {of.experts, of.rows, of.columns * of.bits / 8})));
+  inputs.push_back(d.build.initializer(make::float32(std::move(parameters), scales)));
+  const bool has_bias = d.rng.chance(1, 2);
+  inputs.push_back(has_bias ? d.build.initializer(drawn_multiples(d, {of.experts, of.rows}, -6)) : "");
+}
+
+Shape packed_zero_points(const ExpertShape& of) {
+  if (of.block == 0) return {of.experts, (of.rows * of.bits + 7) / 8};
+  return {of.experts, of.rows, of.columns / of.block * of.bits / 8};
+}
+
+// Zero points of a block that is alone in its row have no layout.
+bool has_layout_of_zero_points(const ExpertShape& of) {
+  return of.block == 0 || of.columns / of.block * of.bits % 8 == 0;
+}
+
+// A few tokens and experts. Blocks of 8 bits permit narrower activations: their sets are wide.
+Case experts_alone(GraphDraft& d) {
+  static constexpr const char* kActivations[] = {"swiglu", "swiglu", "silu", "relu", "gelu", "identity"};
+  const std::string activation = d.rng.pick(kActivations);
+  const std::int64_t bits = d.rng.chance(1, 3) ? 8 : 4;
+  const std::int64_t block = bits == 4 && d.rng.chance(1, 2) ? 16 : 0;
+  const auto size = [&] { return block == 0 ? 2 * d.rng.between(1, 12) : block * d.rng.between(1, 2); };
+  const std::int64_t hidden = size();
+  const std::int64_t inner = size();
+  const std::int64_t experts = d.rng.between(2, 4);
+  const std::int64_t tokens = d.rng.between(1, 4);
+  const ExpertShape first{experts, activation == "swiglu" ? 2 * inner : inner, hidden, bits, block};
+  const ExpertShape last{experts, hidden, inner, bits, block};
+  std::vector<std::string> inputs{d.build.input(drawn_multiples(d, {tokens, hidden}, -5)),
+                                  d.build.input(expert_logits(d, tokens, experts))};
+  add_experts(d, first, inputs);
+  add_experts(d, last, inputs);
+  if (has_layout_of_zero_points(first) && has_layout_of_zero_points(last) && d.rng.chance(1, 3)) {
+    inputs.resize(11);
+    for (const ExpertShape& of : {first, last}) {
+      inputs.push_back(d.build.initializer(d.data(uint8, packed_zero_points(of))));
+    }
+  }
+  while (inputs.back().empty()) inputs.pop_back();
+  std::vector<Attribute> attributes{{"activation_type", activation},
+                                    {"expert_weight_bits", bits},
+                                    {"k", d.rng.between(1, 2)},
+                                    {"normalize_routing_weights", std::int64_t{1}}};
+  if (block != 0) attributes.push_back({"block_size", block});
+  if (activation == "swiglu") attributes.push_back({"swiglu_fusion", std::int64_t{1}});
+  if (activation == "swiglu" && d.rng.chance(1, 2)) {
+    attributes.push_back({"activation_alpha", 1.702F});
+    attributes.push_back({"activation_beta", 1.0F});
+    attributes.push_back({"swiglu_limit", 7.0F});
+  }
+  return d.build.build({d.build.node("QMoE", inputs, attributes, "com.microsoft")});
+}
+
 }  // namespace
 
 Case draw_alone(GraphDraft& d) {
-  static constexpr Alone kAlone[] = {dynamic_alone, product_alone, gathered_alone, gathered_alone, lstm_alone};
+  static constexpr Alone kAlone[] = {dynamic_alone,  product_alone, gathered_alone,
+                                     gathered_alone, lstm_alone,    experts_alone};
   const Alone draw = d.rng.pick(kAlone);
   return draw == dynamic_alone && d.opset() < 11 ? product_alone(d) : draw(d);
 }

@@ -246,6 +246,8 @@ std::optional<Wire> microsoft_step(GraphDraft& d, const Wire& x) {
   return d.wire(d.dequantize(y, sy, zp).name);
 }
 
+}  // namespace
+
 std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
   const auto numbers = [&](std::int64_t count, bool is_positive) {
     std::vector<float> values(static_cast<std::size_t>(count));
@@ -263,6 +265,8 @@ std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
   for (int i = 0; i < (is_batch ? 4 : 2); ++i) inputs.push_back(numbers(x.shape[1], i == 3));
   return d.wire(d.build.node(is_batch ? "BatchNormalization" : "InstanceNormalization", inputs));
 }
+
+namespace {
 
 std::optional<Wire> topk(GraphDraft& d, const Wire& x) {
   if (d.opset() < 11) return std::nullopt;
