@@ -219,7 +219,7 @@ struct OutputRegion {
 // Features and sizes, which describe a case in a few words: types, remainders of sizes, geometry, zero points, scales,
 // values, corner cases reached. Regions of failing cases are described in this vocabulary.
 
-inline constexpr std::size_t kMostFeatures = 512;
+inline constexpr std::size_t kMostFeatures = 640;
 inline constexpr std::size_t kMostSizes = 64;
 
 using FeatureSet = std::bitset<kMostFeatures>;

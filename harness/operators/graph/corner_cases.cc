@@ -6,9 +6,8 @@
 #include <string_view>
 
 #include "harness/core/tensor.h"
-#include "harness/model/sweep/model.h"
+#include "harness/operators/graph/dynamic_scales.h"
 #include "harness/operators/graph/graph.h"
-#include "harness/operators/graph/sweep_units.h"
 #include "reference/graph/sets.h"
 
 namespace qconform {
@@ -134,8 +133,21 @@ class Detector {
   void examine(const Step&, const Extreme&) {}
   void examine(const Step&, const ArgMax&) {}
   void examine(const Step&, const TopK&) {}
-  void examine(const Step&, const Normalize&) {}
   void examine(const Step&, const Requantize&) {}
+  void examine(const Step& step, const Normalize& normalize) {
+    const Origin x = origin_of(step.operands[0]);
+    if (x.dequantize == nullptr || x.dequantize->node.x_scale.size() != 1) return;
+    for (const Move* move : x.moves) {
+      if (!move->index.empty()) return;
+    }
+    const std::vector<double>& stated = program_.values[x.step->operands[0]].stated;
+    const auto length = static_cast<std::size_t>(normalize.length);
+    for (std::size_t row = 0; length > 0 && row + length <= stated.size(); row += length) {
+      const auto is_first = [&](double value) { return value == stated[row]; };
+      const bool is_even = std::all_of(&stated[row], &stated[row] + length, is_first);
+      if (is_even) counts.add(CornerCase::even_row, normalize.length);
+    }
+  }
   void examine(const Step& step, const Softmax& softmax) {
     if (softmax.length == 1) add(CornerCase::one_element_softmax, step);
   }
@@ -196,7 +208,10 @@ class Detector {
   void examine_weights(const Step& step, const WeightedSum& sum, const Origin& w) {
     const auto& node = w.dequantize->node;
     if (!has_several(node.x_scale)) return;
-    if (node.layout.is_blocked()) return add(CornerCase::weight_blocks, step);
+    if (node.layout.is_blocked()) {
+      if (node.layout.channels % node.layout.block != 0) add(CornerCase::cut_block, step);
+      return add(CornerCase::weight_blocks, step);
+    }
     if (elements(step) == 0 || program_.values[step.operands[0]].shape.empty()) return;
     std::optional<std::size_t> first;
     bool differs = false;
@@ -250,6 +265,23 @@ class Detector {
   std::vector<std::size_t> readers_;
 };
 
+// A range that a DynamicQuantizeLinear takes its scale from, counted by the elements that it quantizes.
+void add_dynamic(const DynamicScale& scale, const Program& program, CornerCaseCounts& counts) {
+  if (!scale.range) return;
+  std::int64_t elements = 1;
+  for (const Step& step : program.steps) {
+    const bool reads = std::find(step.operands.begin(), step.operands.end(), scale.scale) != step.operands.end();
+    if (reads) elements = std::max(elements, elements_of(program.values[step.result].shape));
+  }
+  const auto [least, most] = *scale.range;
+  if (least == 0 && most == 0) return counts.add(CornerCase::zero_range, elements);
+  if (least == 0 || most == 0) counts.add(CornerCase::one_sided_range, elements);
+  const double shift = -255.0 * least / (static_cast<double>(most) - least);
+  if (std::fabs(shift - std::floor(shift) - 0.5) < 0x1p-22 * shift) {
+    counts.add(CornerCase::tied_dynamic_zero_point, elements);
+  }
+}
+
 }  // namespace
 }  // namespace graph_corner_case_detectors
 
@@ -289,170 +321,11 @@ CornerCaseCounts graph_corner_cases(const GraphProgram& lowered, const Quantizat
   const std::int64_t elements = elements_of(lowered.program.values[lowered.program.outputs[0]].shape);
   if (quantizations.shares_parameters) detector.counts.add(CornerCase::shared_parameters, elements);
   if (quantizations.omits_zero_point) detector.counts.add(CornerCase::omitted_zero_point, elements);
+  for (const DynamicScale& scale : dynamic_scales(lowered.program)) {
+    graph_corner_case_detectors::add_dynamic(scale, lowered.program, detector.counts);
+  }
   if (quantizations.types_output) detector.counts.add(CornerCase::typed_output, elements);
   return detector.counts;
-}
-
-// Graphs that are made for a corner case: rows of the sweep's models with the classes that lead there, or units changed
-// so.
-
-namespace directed_graphs {
-namespace {
-
-using sweep::ConstraintSolver;
-using sweep::PartialRow;
-using sweep::Row;
-
-// A model with its solver. What is asked for is named as in the model.
-class Units {
- public:
-  Units(const sweep::SweptModel& swept, unit::Unit (*unit_of)(const Row&))
-      : model_(swept.model()), solver_(model_), unit_of_(unit_of) {}
-
-  struct Wanted {
-    std::string_view parameter;
-    std::string_view chosen;
-  };
-
-  // A unit with these classes, which some row has together.
-  [[nodiscard]] unit::Unit draw(Rng& rng, std::initializer_list<Wanted> all) const {
-    PartialRow partial = solver_.start();
-    for (const Wanted& wanted : all) {
-      const std::size_t p = position(wanted.parameter);
-      const auto& classes = model_.parameters[p].classes;
-      const auto found = std::find(classes.begin(), classes.end(), wanted.chosen);
-      if (!solver_.decide(partial, p, static_cast<std::uint8_t>(found - classes.begin()))) return {};
-    }
-    const auto row = solver_.draw(partial, rng);
-    return row ? unit_of_(*row) : unit::Unit{};
-  }
-
- private:
-  [[nodiscard]] std::size_t position(std::string_view name) const {
-    std::size_t p = 0;
-    while (model_.parameters[p].name != name) ++p;
-    return p;
-  }
-
-  const sweep::Model& model_;
-  ConstraintSolver solver_;
-  unit::Unit (*unit_of_)(const Row&);
-};
-
-const Units& products() {
-  static const Units units(unit::swept_products(), unit::product_unit);
-  return units;
-}
-const Units& pairs() {
-  static const Units units(unit::swept_pairs(), unit::pair_unit);
-  return units;
-}
-const Units& unary() {
-  static const Units units(unit::swept_unary(), unit::unary_unit);
-  return units;
-}
-
-unit::Unit with_bias_ratio(Rng& rng, bool is_near, const char* scales) {
-  static constexpr double kNear[] = {1 + 0x1p-23, 1 - 0x1p-24, 1.00001, 0.99999, 1.009, 0.991, 1.02, 0.98};
-  static constexpr double kFar[] = {12, 1.0 / 12, 2, 0.5, 1.05, 3.7};
-  unit::Unit u =
-      products().draw(rng, {{"bias", "int32 of another scale"}, {"scales", scales}, {"computed in", "float"}});
-  u.bias_ratio = is_near ? rng.pick(kNear) : rng.pick(kFar);
-  return u;
-}
-
-unit::Unit with_bounds(Rng& rng, const char* activation) {
-  const Units& units = rng.chance(1, 2) ? products() : pairs();
-  unit::Unit u = units.draw(rng, {{"activation", activation}});
-  // Exchanged bounds leave one value: what lies before them shows more.
-  if (u.activation == unit::kReversedClip) u.consumers = unit::kRealToo;
-  return u;
-}
-
-unit::Unit with_weights_along(Rng& rng) {
-  static constexpr const char* kLayouts[] = {"axis 0", "axis 1", "axis -1"};
-  unit::Unit u = products().draw(rng, {{"w parameters", rng.pick(kLayouts)}});
-  if (u.compute == unit::kDepthwise) u.compute = unit::kConv;
-  // A kernel cannot tell an axis by its length where extents are equal.
-  if (rng.chance(2, 3)) u.n = u.k;
-  return u;
-}
-
-unit::Unit with_terms(Rng& rng, std::int64_t terms) {
-  unit::Unit u = products().draw(rng, {{"operator", rng.chance(1, 2) ? "Gemm" : "MatMul"},
-                                       {"scales", "powers of two"},
-                                       {"computed in", "float"},
-                                       {"x parameters", "per tensor"},
-                                       {"w parameters", "per tensor"},
-                                       {"x type", rng.chance(1, 2) ? "uint8" : "int8"},
-                                       {"w type", rng.chance(1, 2) ? "uint8" : "int8"},
-                                       {"y type", rng.chance(1, 2) ? "uint8" : "int8"},
-                                       {"before x", "nothing"},
-                                       {"activation", "none"},
-                                       {"factors", "none"}});
-  u.k = terms;
-  u.n = 2;
-  u.is_quiet = true;
-  if (u.bias == unit::kNoBias || u.bias == unit::kLargeBias || u.bias == unit::kOtherBiasScale) {
-    u.bias = unit::kExactBias;
-  }
-  return u;
-}
-
-unit::Unit draw_unit(Rng& rng, CornerCase corner_case) {
-  static constexpr const char* kPaths[] = {"Transpose", "Reshape", "Slice", "Pad", "Squeeze or Unsqueeze", "Identity"};
-  static constexpr const char* kMoves[] = {"MaxPool", "Resize nearest", "Transpose",   "Reshape", "Flatten",
-                                           "Squeeze", "Unsqueeze",      "Slice",       "Pad",     "Split",
-                                           "Expand",  "Gather",         "DepthToSpace"};
-  switch (corner_case) {
-    case CornerCase::bias_scale_near:
-      return with_bias_ratio(rng, true, rng.chance(1, 2) ? "ordinary" : "powers of two");
-    case CornerCase::bias_scale_far: return with_bias_ratio(rng, false, rng.chance(1, 2) ? "ordinary" : "huge");
-    case CornerCase::tiny_bias_scale: return with_bias_ratio(rng, rng.chance(1, 2), "tiny");
-    case CornerCase::bias_near_int32: return products().draw(rng, {{"bias", "int32 near its ends"}});
-    case CornerCase::real_bias: return products().draw(rng, {{"bias", "float"}});
-    case CornerCase::weight_axis: return with_weights_along(rng);
-    case CornerCase::weight_blocks: return products().draw(rng, {{"w parameters", "blocks"}});
-    case CornerCase::data_axis:
-      return rng.chance(1, 2) ? products().draw(rng, {{"y parameters", "axis 1"}})
-                              : pairs().draw(rng, {{"x parameters", "axis 1"}});
-    case CornerCase::activation_at_end: return with_bounds(rng, "Clip where y saturates");
-    case CornerCase::activation_reversed: return with_bounds(rng, "Clip reversed");
-    case CornerCase::scaled_terms: {
-      static constexpr const char* kFactors[] = {"alpha", "beta", "alpha and beta"};
-      return products().draw(rng, {{"factors", rng.pick(kFactors)}});
-    }
-    case CornerCase::shared_value: return products().draw(rng, {{"also an output", "y dequantized"}});
-    case CornerCase::shared_weights: {
-      unit::Unit u = products().draw(rng, {});
-      u.is_twice = true;
-      return u;
-    }
-    case CornerCase::shared_parameters:
-      return rng.chance(1, 2) ? products().draw(rng, {{"scales of x and w", "one initializer"}})
-                              : pairs().draw(rng, {{"scales of a and b", "one initializer"}});
-    case CornerCase::requantized_pair:
-      return rng.chance(1, 2) ? products().draw(rng, {{"before x", "QuantizeLinear"}})
-                              : pairs().draw(rng, {{"before a", "QuantizeLinear"}});
-    case CornerCase::requantized_movement: return unary().draw(rng, {{"operator", rng.pick(kMoves)}});
-    case CornerCase::moved_operand:
-      return rng.chance(2, 3) ? products().draw(rng, {{"before x", rng.pick(kPaths)}})
-                              : pairs().draw(rng, {{"before a", rng.pick(kPaths)}});
-    case CornerCase::unlike_operands: return pairs().draw(rng, {});
-    case CornerCase::typed_output: return products().draw(rng, {{"y zero point", "omitted beside output_dtype"}});
-    case CornerCase::omitted_zero_point: return products().draw(rng, {{"y zero point", "omitted"}});
-    case CornerCase::no_terms: return with_terms(rng, 0);
-    case CornerCase::many_terms: return with_terms(rng, rng.between(33026, 33100));
-    case CornerCase::one_element_softmax: return unary().draw(rng, {{"operator", "Softmax"}, {"width", "1"}});
-    default: return {};
-  }
-}
-
-}  // namespace
-}  // namespace directed_graphs
-
-Case draw_graph_for(Rng& rng, CornerCase corner_case) {
-  return unit::build(directed_graphs::draw_unit(rng, corner_case), rng);
 }
 
 }  // namespace qconform

@@ -81,7 +81,10 @@ std::vector<DynamicScale> dynamic_scales(const graph::Program& program, const gr
     const auto most = extreme_of(program, makers, given, step.operands[0], false);
     const auto least = extreme_of(program, makers, given, step.operands[1], true);
     DynamicScale scale{step.result, zero_point->second, {}};
-    if (most && least) scale.pairs = pairs_of(*least, *most);
+    if (most && least) {
+      scale.range = {*least, *most};
+      scale.pairs = pairs_of(*least, *most);
+    }
     found.push_back(std::move(scale));
   }
   return found;

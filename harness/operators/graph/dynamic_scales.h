@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/graphs/case_graph.h"
@@ -19,10 +21,12 @@ struct DynamicPair {
 struct DynamicScale {
   reference::graph::ValueId scale;
   reference::graph::ValueId zero_point;
+  /// The ends of x with 0; none where the graph computes x, and nobody has shown it.
+  std::optional<std::pair<float, float>> range;
   /// All right pairs, that of the text first: the quotient range/255 or the range's product with 1/255, and the zero
   /// points that follow by a quotient or by a product with the reciprocal. Of x that is 0 everywhere one stands for
   /// all: every product is 0. Empty where the graph computes x, and nobody has shown it.
-  std::vector<DynamicPair> pairs;
+  std::vector<DynamicPair> pairs = {};
 
   /// Makes `pair` the numbers of both values; nothing where there is no such pair.
   void give(std::size_t pair, reference::graph::Answers& to) const {
