@@ -221,7 +221,8 @@ class GraphWalk::Taking {
 
   void explain_on(const shrink::Runner& run, const Outcome& outcome, report::Explained& explained) {
     if (is_judged_as_graph(case_) && rng_.chance(1, 4)) {
-      explained.failing_part = shrink::failing_part(case_, run, policy_);
+      const auto part = shrink::failing_part(case_, run, policy_);
+      if (part) explained.failing_part = part->name();
     }
     auto observation = diagnose::Observation::of(case_, outcome, policy_);
     if (observation == nullptr || !observation->is_failure()) return;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,11 +76,16 @@ inline constexpr std::string_view kFused = "fused";
 /// Gives `inner` the name that reports use (short_name()), with `what` as BackendInfo::specification.
 [[nodiscard]] std::unique_ptr<Backend> named(std::unique_ptr<Backend> inner, const Specification& what);
 
-using OpenSibling = std::function<Result<std::unique_ptr<Backend>>(const std::string& name)>;
+/// Settings of the same library beside a backend's own.
+struct OtherSettings {
+  using Opened = Result<std::unique_ptr<Backend>>;
+  std::vector<std::string> siblings;  ///< names for Backend::siblings(), opened when they are first asked for
+  std::function<Opened(const std::string& name)> open_sibling;
+  std::span<const Switch> switches = {};                                                     ///< Backend::switches()
+  std::function<Opened(const std::string& name, bool shows_graphs)> open_without = nullptr;  ///< Backend::without()
+};
 
-/// Returns `inner` with siblings (Backend::siblings()) by name, which `open` opens when they are first asked for.
-[[nodiscard]] std::unique_ptr<Backend> with_siblings(std::unique_ptr<Backend> inner, std::vector<std::string> names,
-                                                     OpenSibling open);
+[[nodiscard]] std::unique_ptr<Backend> with_settings(std::unique_ptr<Backend> inner, OtherSettings others);
 
 inline constexpr int kMostThreads = 64;
 

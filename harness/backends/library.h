@@ -24,13 +24,6 @@ struct LibraryState {
   std::string absent;   ///< why it cannot be used here, and what to do; empty when it can
 };
 
-/// A setting that switches off a part of a library which may be wrong.
-struct Switch {
-  std::string_view key;
-  std::string_view value;
-  bool is_listed = false;  ///< values of the key are names: those of several switches stand behind it, with ; between
-};
-
 struct Library {
   std::string_view name;         ///< as on the command line
   std::string_view description;  ///< the library's name and what it takes, for lists

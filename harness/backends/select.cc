@@ -298,6 +298,14 @@ Result<std::unique_ptr<Backend>> open_anywhere(const Specification& what, Roundi
   const bool in_worker = sandbox.which == Which::all || (sandbox.which == Which::third_party && is_third_party);
   const auto open = [what, arithmetic, threads = sandbox.threads]() { return open_checked(what, arithmetic, threads); };
   if (!in_worker) return opened_without_throwing("--backend", open);
+  if (sandbox.shows_graphs) {
+    const auto open_told = [open]() -> Result<std::unique_ptr<Backend>> {
+      QCONFORM_ASSIGN(auto inner, open());
+      return rewriting_told(std::move(inner));
+    };
+    QCONFORM_ASSIGN(auto worker, open_in_sandbox(open_told, text_of(what), sandbox.limits));
+    return rewriting_asked(std::move(worker));
+  }
   return open_in_sandbox(open, text_of(what), sandbox.limits, what.kind == SelectedKind::plugin);
 }
 
@@ -381,7 +389,7 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
   QCONFORM_ASSIGN(auto opened, open_anywhere(what, arithmetic, sandbox));
   // An emulated machine would take minutes, and the adapter is the one of this processor.
   const bool is_checked = library_of(what) != nullptr && opened->worker() != nullptr && !is_bochs_model(what.cpu);
-  if (is_checked && !sandbox.shows_graphs) opened = self_checked(std::move(opened));
+  if (is_checked && !sandbox.shows_graphs && !sandbox.trusts_adapters) opened = self_checked(std::move(opened));
   return named(std::move(opened), what);
 }
 
@@ -429,11 +437,24 @@ std::vector<std::string> siblings_among(const Specification& what, const std::ve
 Result<std::unique_ptr<Backend>> select_beside(const Specification& what, const std::vector<Specification>& named,
                                                RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
   QCONFORM_ASSIGN(auto backend, select(what, arithmetic, sandbox));
-  return with_siblings(std::move(backend), siblings_among(what, named),
-                       [arithmetic, sandbox](const std::string& name) -> Result<std::unique_ptr<Backend>> {
-                         QCONFORM_ASSIGN(const auto sibling, parse_specification(name));
-                         return select(sibling, arithmetic, sandbox);
-                       });
+  const auto open = [arithmetic](const std::string& name, const SandboxPolicy& policy) {
+    const auto other = parse_specification(name);
+    return other ? select(*other, arithmetic, policy) : tl::unexpected(other.error());
+  };
+  OtherSettings others{siblings_among(what, named), nullptr, switches_of(text_of(what)), nullptr};
+  others.open_sibling = [open, sandbox](const std::string& name) { return open(name, sandbox); };
+  // Programs, plugins and other processors have no switches, and show no graphs.
+  const bool has_more = what.kind != SelectedKind::process && what.kind != SelectedKind::plugin && what.cpu.empty();
+  if (has_more) {
+    others.open_without = [open, sandbox](const std::string& name, bool shows_graphs) {
+      SandboxPolicy policy = sandbox;
+      policy.trusts_adapters = true;
+      policy.shows_graphs = shows_graphs;
+      if (shows_graphs) policy.threads = 0;
+      return open(name, policy);
+    };
+  }
+  return with_settings(std::move(backend), std::move(others));
 }
 
 }  // namespace

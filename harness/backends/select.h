@@ -24,7 +24,8 @@ struct SandboxPolicy {
   SandboxLimits limits;
   int threads = 0;                 ///< how many threads run each case at once (threads_checked()); 0 for none
   std::string arm64_program = {};  ///< an arm64 build of qconform, for arm64 processors (worker_command.h)
-  bool shows_graphs = false;       ///< programs show Backend::rewritten() of what they serve, and compute nothing
+  bool shows_graphs = false;       ///< workers show Backend::rewritten() of what they serve, and compute nothing
+  bool trusts_adapters = false;    ///< another setting of the library has passed its adapter's check (self_checked())
 };
 
 /// A kernel set of this program, the interpreter of graphs, a library of library.h, a library with the interface of

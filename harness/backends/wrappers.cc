@@ -12,12 +12,13 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/backends/sandbox/guarded_run.h"
+#include "harness/backends/select.h"
 #include "harness/backends/specification.h"
 #include "harness/core/backend.h"
 
 namespace qconform::backend {
 
-// Backends around another one: under an alias, with siblings, for valid nodes alone.
+// Backends around another one: under an alias, with siblings and switches, for valid nodes alone.
 
 /// Does what the inner backend does; what derives from it changes a part of that.
 class Forwarding : public Backend {
@@ -40,6 +41,10 @@ class Forwarding : public Backend {
     return inner_->prepare_repeated(test_case, wanted);
   }
   [[nodiscard]] std::span<const std::unique_ptr<Backend>> siblings() override { return inner_->siblings(); }
+  [[nodiscard]] std::span<const Switch> switches() const override { return inner_->switches(); }
+  [[nodiscard]] std::unique_ptr<Backend> without(std::span<const Switch> off, bool shows_graphs) override {
+    return inner_->without(off, shows_graphs);
+  }
   [[nodiscard]] Worker* worker() override { return inner_->worker(); }
   [[nodiscard]] CodeCoverage* code_coverage() override { return inner_->code_coverage(); }
 
@@ -70,11 +75,11 @@ std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner, std::string 
 
 namespace {
 
-class WithSiblings final : public Forwarding {
+class WithSettings final : public Forwarding {
  public:
-  WithSiblings(std::unique_ptr<Backend> inner, std::vector<std::string> names, OpenSibling open)
-      : Forwarding(std::move(inner)), open_(std::move(open)), info_(Forwarding::info()) {
-    info_.siblings = std::move(names);
+  WithSettings(std::unique_ptr<Backend> inner, OtherSettings others)
+      : Forwarding(std::move(inner)), others_(std::move(others)), info_(Forwarding::info()) {
+    info_.siblings = others_.siblings;
   }
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
@@ -83,13 +88,19 @@ class WithSiblings final : public Forwarding {
     is_open_ = true;
     for (const std::string& name : info_.siblings) {
       // One that does not open would fail by itself where the user names it; here there is nothing to ask.
-      if (auto sibling = open_(name)) opened_.push_back(std::move(*sibling));
+      if (auto sibling = others_.open_sibling(name)) opened_.push_back(std::move(*sibling));
     }
     return opened_;
   }
+  [[nodiscard]] std::span<const Switch> switches() const override { return others_.switches; }
+  [[nodiscard]] std::unique_ptr<Backend> without(std::span<const Switch> off, bool shows_graphs) override {
+    if (!others_.open_without) return nullptr;
+    auto opened = others_.open_without(with_switches(info_.on_command_line(), off), shows_graphs);
+    return opened ? std::move(*opened) : nullptr;
+  }
 
  private:
-  OpenSibling open_;
+  OtherSettings others_;
   BackendInfo info_;
   bool is_open_ = false;
   std::vector<std::unique_ptr<Backend>> opened_;
@@ -97,10 +108,9 @@ class WithSiblings final : public Forwarding {
 
 }  // namespace
 
-std::unique_ptr<Backend> with_siblings(std::unique_ptr<Backend> inner, std::vector<std::string> names,
-                                       OpenSibling open) {
-  if (names.empty()) return inner;
-  return std::make_unique<WithSiblings>(std::move(inner), std::move(names), std::move(open));
+std::unique_ptr<Backend> with_settings(std::unique_ptr<Backend> inner, OtherSettings others) {
+  if (others.siblings.empty() && !others.open_without) return inner;
+  return std::make_unique<WithSettings>(std::move(inner), std::move(others));
 }
 
 namespace {

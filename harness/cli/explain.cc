@@ -86,9 +86,9 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
 }
 
 // The fewest parts of the library that have to be switched off for the graph to be right, as settings.
-std::string cure_for(const Case& graph, const std::string& backend, const Policy& policy) {
+std::string cure_for(const Case& graph, Backend& backend, const Policy& policy) {
   const auto name = diagnose::Cures(backend).cure_of(graph, policy);
-  return name ? diagnose::cure_in(*name, backend) : "";
+  return name ? diagnose::cure_in(*name, backend.info().on_command_line()) : "";
 }
 
 // The learnt model, where there is one.
@@ -137,11 +137,11 @@ Result<int> run_explain(ExplainCommand options) {
   report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}, {}};
   const shrink::Limits shrinking{kShrinkingRuns, kShrinkingSeconds, {}};
   if (is_judged_as_graph(test_case) && is_failure(result.verdict.kind)) {
-    result.failing_part = shrink::failing_part(test_case, runner, policy);
+    if (const auto part = shrink::failing_part(test_case, runner, policy)) result.failing_part = part->name();
     auto shrunk = shrink::shrink(test_case, runner, policy, shrinking);
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
-    result.cured_by = cure_for(test_case, backend->info().on_command_line(), policy);
+    result.cured_by = cure_for(test_case, *backend, policy);
   }
   auto observation = diagnose::Observation::of(test_case, outcome, policy);
   if (observation != nullptr && observation->is_failure()) {

@@ -496,7 +496,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
     if (Interruption::happened()) print_note("interrupted: some findings are told without their cause, or not shrunk");
   }
   add_element_maps(report, backends, policy);
-  add_rewritings(gathered.graphs, options.expects_fusion, policy, report);
+  add_rewritings(gathered.graphs, options.expects_fusion, backends, report);
   return report;
 }
 

@@ -221,14 +221,15 @@ std::vector<BackendContract> with_contradictions(std::vector<BackendContract> co
 }
 
 // Adds the graphs that backends make of the campaign's first graphs, whichever machine computed them.
-void add_fusion(const campaign::ReportOptions& options, Report& report) {
+void add_fusion(const campaign::ReportOptions& options, std::span<const std::unique_ptr<Backend>> backends,
+                Report& report) {
   std::uint64_t cases = 0;
   for (const SuiteResult& suite : report.suites) cases += suite.cases;
   GraphSample graphs;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(cases, GraphSample::kMostCases); ++i) {
     graphs.add(options.case_at(i));
   }
-  add_rewritings(graphs, false, options.judge.policy, report);
+  add_rewritings(graphs, false, backends, report);
 }
 
 }  // namespace
@@ -258,7 +259,7 @@ Report campaign_report(const campaign::CampaignSnapshot& snapshot, std::vector<s
   // A campaign that coverage guides has no blocks that another run would repeat.
   if (!report.campaign->engine) {
     report.campaign->timeline = snapshot.aggregate.timeline;
-    add_fusion(options, report);
+    add_fusion(options, backends, report);
   }
   return report;
 }

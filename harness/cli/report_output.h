@@ -151,9 +151,11 @@ class GraphSample {
   std::size_t bytes_ = 0;
 };
 
-/// Asks each backend, in a process that opens it again, and fills BackendResult::fusion, and Finding::rewritten of
-/// findings on graphs. With `is_expected`, the run was meant for fusion. A backend that does not answer has none.
-void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& policy, Report& report);
+/// Opens each backend again to show graphs (Backend::without()), and fills BackendResult::fusion, and of findings on
+/// graphs Finding::rewritten and what their cure keeps from being rewritten. With `is_expected`, the run was meant for
+/// fusion. A backend that does not answer has none. `backends` are those of the report, in its order.
+void add_rewritings(const GraphSample& sample, bool is_expected, std::span<const std::unique_ptr<Backend>> backends,
+                    Report& report);
 
 // Ctrl-C and its like, while something long runs that has a report to write.
 

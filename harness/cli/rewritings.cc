@@ -7,24 +7,17 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "harness/backends/select.h"
-#include "harness/base/process.h"
-#include "harness/forms/archive/archive.h"
+#include "harness/diagnose/explain/cures.h"
 #include "harness/model/operator.h"
 
 namespace qconform::cli {
 namespace {
 
-constexpr ForkLimits kLimits{.cpu_seconds = 120, .address_space = std::uint64_t{64} << 30};
-
-// Answer of the process that asks a backend for its rewritten graphs.
 struct Rewritings {
-  using Graphs = std::map<std::string, CaseGraph>;
-
-  QC_DESCRIBED();
-  QC_FIELD(FusionCounts, counts, {}, "counts");
-  QC_FIELD(Graphs, findings, {}, "findings");  ///< rewritten examples of findings, by the finding's id
+  FusionCounts counts;
+  std::map<std::string, CaseGraph> findings;  ///< rewritten examples of findings, by the finding's id
 };
 
 std::string full_name(const std::string& domain, const std::string& op_type) {
@@ -133,49 +126,40 @@ struct AskedGraph {
   std::string finding = {};  // its id; empty of the sample
 };
 
-// Without workers: the fork is one. What has a program of its own answers from there.
-Result<std::string> ask(const std::string& backend_name, std::span<const AskedGraph> graphs, const Policy& policy) {
-  backend::SandboxPolicy here;
-  here.which = backend::SandboxPolicy::Which::none;
-  here.shows_graphs = true;
-  QCONFORM_ASSIGN(const auto backend, backend::select(backend_name, arithmetic_of(policy.profile), here));
-  Rewritings result;
+// Asks a backend that shows graphs: one that ends its worker is lost alone.
+Rewritings told_by(Backend* shown, std::span<const AskedGraph> graphs) {
+  Rewritings told;
   for (const AskedGraph& asked : graphs) {
-    auto graph = backend->rewritten(*asked.test_case);
+    auto graph = shown == nullptr ? std::nullopt : shown->rewritten(*asked.test_case);
     if (!graph) continue;
     if (asked.finding.empty()) {
-      count(*asked.test_case, *graph, result.counts);
+      count(*asked.test_case, *graph, told.counts);
     } else {
       PlainNames(*asked.test_case).apply(*graph);
-      result.findings[asked.finding] = std::move(*graph);
+      told.findings[asked.finding] = std::move(*graph);
     }
   }
-  return to_cbor(result);
+  return told;
 }
 
-// Asks in a process of its own. If that dies, asks for both halves again, so that one graph alone is lost.
-void ask_in_processes(const std::string& backend_name, std::span<const AskedGraph> graphs, const Policy& policy,
-                      Rewritings& told) {
-  if (graphs.empty()) return;
-  const auto bytes = run_forked("rewritten graphs", kLimits, [&] { return ask(backend_name, graphs, policy); });
-  auto read = bytes ? from_cbor<Rewritings>(*bytes, "rewritten graphs") : tl::unexpected(bytes.error());
-  if (!read) {
-    if (graphs.size() == 1) return;
-    const std::size_t half = graphs.size() / 2;
-    ask_in_processes(backend_name, graphs.first(half), policy, told);
-    return ask_in_processes(backend_name, graphs.subspan(half), policy, told);
+// Tells of findings with a cure which nodes it keeps, and which it keeps from coming.
+void add_cured_rewritings(Backend& backend, std::span<Finding* const> findings) {
+  std::map<std::string, std::vector<Finding*>> by_cure;
+  for (Finding* finding : findings) {
+    const bool is_cured = finding->rewritten && finding->diagnosis && !finding->diagnosis->cured_by.empty();
+    if (is_cured) by_cure[finding->diagnosis->cured_by].push_back(finding);
   }
-  told.counts.graphs += read->counts.graphs;
-  told.counts.fused += read->counts.fused;
-  add_counts(read->counts.operators, told.counts.operators);
-  add_counts(read->counts.dropped, told.counts.dropped);
-  add_counts(read->counts.in_float, told.counts.in_float);
-  told.findings.merge(read->findings);
-}
-
-// Process backends, plugins, and backends on another processor cannot show their graphs.
-bool can_be_asked(const BackendInfo& info) {
-  return info.kind != "process" && info.kind != "plugin" && info.on_command_line().find('[') == std::string::npos;
+  for (const auto& [cure, cured] : by_cure) {
+    const auto off = diagnose::switches_in(cured.front()->signature, backend.switches());
+    const auto shown = backend.without(off, true);
+    for (Finding* finding : cured) {
+      const auto right = shown == nullptr ? std::nullopt : shown->rewritten(finding->example);
+      if (!right) continue;
+      auto [went, came] = diagnose::rewriting_between(*right, *finding->rewritten);
+      finding->diagnosis->went = std::move(went);
+      finding->diagnosis->came = std::move(came);
+    }
+  }
 }
 
 }  // namespace
@@ -189,26 +173,28 @@ void GraphSample::add(const Case& test_case) {
   cases_.push_back(test_case);
 }
 
-void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& policy, Report& report) {
+void add_rewritings(const GraphSample& sample, bool is_expected, std::span<const std::unique_ptr<Backend>> backends,
+                    Report& report) {
   if (sample.cases().empty()) return;
-  for (BackendResult& backend : report.backends) {
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    BackendResult& result = report.backends[i];
     std::vector<AskedGraph> graphs;
     for (const Case& test_case : sample.cases()) graphs.push_back({&test_case});
     std::vector<Finding*> findings;
     for (Finding& finding : report.findings) {
-      if (finding.backend != backend.info.name || !is_judged_as_graph(finding.example)) continue;
+      if (finding.backend != result.info.name || !is_judged_as_graph(finding.example)) continue;
       findings.push_back(&finding);
       graphs.push_back({&finding.example, finding.id});
     }
-    Rewritings told;
-    if (can_be_asked(backend.info)) ask_in_processes(backend.info.on_command_line(), graphs, policy, told);
+    Rewritings told = told_by(backends[i]->without({}, true).get(), graphs);
     told.counts.is_expected = is_expected;
-    if (told.counts.graphs > 0 || is_expected) backend.fusion = std::move(told.counts);
+    if (told.counts.graphs > 0 || is_expected) result.fusion = std::move(told.counts);
     for (Finding* finding : findings) {
       if (const auto graph = told.findings.find(finding->id); graph != told.findings.end()) {
         finding->rewritten = graph->second;
       }
     }
+    add_cured_rewritings(*backends[i], findings);
   }
 }
 

@@ -236,6 +236,13 @@ using RepeatedPreparation =
 
 class CodeCoverage;
 
+/// A setting that switches off a part of a backend which may be wrong.
+struct Switch {
+  std::string_view key;
+  std::string_view value;
+  bool is_listed = false;  ///< values of the key are names: those of several switches stand behind it, with ; between
+};
+
 class Backend {
  public:
   Backend() = default;
@@ -268,6 +275,14 @@ class Backend {
   /// Other settings, forms or releases of the same library, which are asked where this one refuses a valid case:
   /// what one of them computes right, this one may not refuse. Opened at the first call.
   [[nodiscard]] virtual std::span<const std::unique_ptr<Backend>> siblings() { return {}; }
+  /// The parts that experiments switch off one by one.
+  [[nodiscard]] virtual std::span<const Switch> switches() const { return {}; }
+  /// Opens the same backend with these of its parts off, in workers of its own where this one has some, under the same
+  /// limits; null where it does not open, or is of a kind without settings. One that `shows_graphs` computes nothing:
+  /// it has rewritten() alone.
+  [[nodiscard]] virtual std::unique_ptr<Backend> without(std::span<const Switch> /*off*/, bool /*shows_graphs*/) {
+    return nullptr;
+  }
   /// The worker that cases run in; null for a backend of this process.
   [[nodiscard]] virtual Worker* worker() { return nullptr; }
   /// The backend's code that has run (harness/backends/code_coverage); null where that code is not instrumented.

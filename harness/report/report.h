@@ -417,6 +417,13 @@ struct Diagnosis {
                "Settings behind the backend's @ with which each of the cases that was tried is right: the fewest parts "
                "of the library that have to be switched off.",
            .presence = Presence::omitted);
+  QC_FIELD(Counts, went, {}, "went",
+           .doc =
+               "Nodes by operator that the backend computes for the example with the settings of `cured_by`, and not "
+               "without: the switched off parts put the nodes of `came` in their place.",
+           .presence = Presence::omitted);
+  QC_FIELD(Counts, came, {}, "came", .doc = "Nodes by operator that it computes without those settings alone.",
+           .presence = Presence::omitted);
   QC_FIELD(std::optional<SeparatingCase>, experiment, {}, "experiment");
   std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
   std::uint32_t when_elements = 0;   ///< outputs of fewer elements did not count

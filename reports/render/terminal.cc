@@ -37,6 +37,22 @@ void add_once(std::vector<std::string>& list, const std::string& entry) {
   if (!entry.empty() && std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
 }
 
+// "MatMulInteger, 2 Mul", or "nothing".
+std::string nodes_text(const Counts& nodes) {
+  std::vector<std::string> texts;
+  for (const auto& [name, count] : nodes) {
+    texts.push_back((count == 1 ? "" : with_thousands(count) + " ") + shown(name));
+  }
+  return texts.empty() ? "nothing" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// The nodes that the switched off parts take out of the example, and those that they put there.
+std::string rewriting_text(const Diagnosis& diagnosis) {
+  if (diagnosis.went.empty() && diagnosis.came.empty()) return "";
+  return fmt::format("without these settings {} in the place of {}", nodes_text(diagnosis.came),
+                     nodes_text(diagnosis.went));
+}
+
 }  // namespace
 
 std::string large_outputs_text(std::uint32_t elements) {
@@ -68,6 +84,8 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   if (diagnosis.is_of_values()) facts.push_back({"why", why});
   if (!diagnosis.cured_by.empty())
     facts.push_back({"cured", "each of these cases that was tried is right with @" + diagnosis.cured_by});
+  if (const std::string rewriting = rewriting_text(diagnosis); !rewriting.empty())
+    facts.push_back({"rewrites", rewriting});
   if (!avoided_by.empty())
     facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
   const bool has_all = diagnosis.trial_reproduced == diagnosis.trial_cases;

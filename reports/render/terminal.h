@@ -69,7 +69,8 @@ using qconform::shown;
 
 /// One line of a finding: "when", "padded, x_zero_point != 0 ...".
 struct Fact {
-  /// why, cured, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk, replay
+  /// why, cured, rewrites, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk,
+  /// replay
   std::string label;
   std::string value;
 };

@@ -179,10 +179,10 @@ class ContractSetting final : public Backend {
 };
 
 std::unique_ptr<Backend> setting_beside_plain(std::uint64_t refused, std::uint64_t refused_by_plain) {
-  return backend::with_siblings(std::make_unique<ContractSetting>("library@fast", refused), {"library@plain"},
-                                [=](const std::string& name) -> Result<std::unique_ptr<Backend>> {
-                                  return std::make_unique<ContractSetting>(name, refused_by_plain);
-                                });
+  return backend::with_settings(std::make_unique<ContractSetting>("library@fast", refused),
+                                {{"library@plain"}, [=](const std::string& name) -> Result<std::unique_ptr<Backend>> {
+                                   return std::make_unique<ContractSetting>(name, refused_by_plain);
+                                 }});
 }
 
 // Both alone, held against the run of one beside the other.

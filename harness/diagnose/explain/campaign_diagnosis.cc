@@ -220,14 +220,14 @@ std::unique_ptr<Observation> CampaignDiagnosis::failing_output(Backend& backend,
   return nullptr;
 }
 
-std::string CampaignDiagnosis::failing_part_of(Backend& backend, const Case& test_case) const {
-  if (!is_judged_as_graph(test_case)) return {};
+std::optional<shrink::FailingPart> CampaignDiagnosis::failing_part_of(Backend& backend, const Case& test_case) const {
+  if (!is_judged_as_graph(test_case)) return std::nullopt;
   GuardedOutput output;
   return shrink::failing_part(test_case, runner_on(backend, output), policy_);
 }
 
 Cures& CampaignDiagnosis::cures_of(std::size_t backend) const {
-  return cures_.try_emplace(backend, backends_[backend]->info().on_command_line()).first->second;
+  return cures_.try_emplace(backend, *backends_[backend]).first->second;
 }
 
 std::string CampaignDiagnosis::cured_part_of(std::size_t backend, const Case& test_case) const {
@@ -236,21 +236,26 @@ std::string CampaignDiagnosis::cured_part_of(std::size_t backend, const Case& te
   if (!cures.has_switches()) return {};
   const auto name = cures.cure_of(test_case, policy_);
   if (!name) return {};
-  const std::string part = cures.is_broad(*name) ? failing_part_of(*backends_[backend], test_case) : std::string();
-  return part.empty() ? *name : *name + " of " + part;
+  if (!cures.is_broad(*name)) return *name;
+  const auto part = failing_part_of(*backends_[backend], test_case);
+  if (!part) return *name;
+  const auto rewriting = cures.rewriting_by(*name, part->part);
+  const std::string rewritten = rewriting ? rewriting->name() : std::string();
+  return *name + (rewritten.empty() ? " of " + part->name() : ": " + rewritten + part->how);
 }
 
 std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_case) const {
   std::string cured = cured_part_of(backend, test_case);
-  return cured.empty() ? failing_part_of(*backends_[backend], test_case) : cured;
+  if (!cured.empty()) return cured;
+  const auto part = failing_part_of(*backends_[backend], test_case);
+  return part ? part->name() : std::string();
 }
 
 // The cause that claims a failure may be withdrawn when all are known. What cures the failure stands behind the
 // signature until then.
 std::string CampaignDiagnosis::with_cure(std::size_t backend, const Case& test_case, std::string signature) const {
-  if (!is_judged_as_graph(test_case) || !cures_of(backend).has_switches()) return signature;
-  if (const auto cure = cures_of(backend).cure_of(test_case, policy_)) signature += kElse + *cure;
-  return signature;
+  const std::string cured = cured_part_of(backend, test_case);
+  return cured.empty() ? signature : signature + kElse + cured;
 }
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
@@ -579,8 +584,8 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (group != nullptr) locate_failure(finding, subject, *group, backend);
   if (!finding.shrinking || finding.shrinking->steps == 0) return;
   if (group != nullptr && !group->failing_part.empty() && !is_cured(group->failing_part)) {
-    const std::string failing_part = failing_part_of(*backends_[backend], finding.example);
-    if (!failing_part.empty()) finding.signature = failing_part;
+    const auto part = failing_part_of(*backends_[backend], finding.example);
+    if (part) finding.signature = part->name();
   }
   if (group == nullptr || !group->cause) return;
   GuardedOutput output;

@@ -255,8 +255,8 @@ class CampaignDiagnosis final : public Diagnoser {
 
   void note_without_values(std::size_t backend, const Case& test_case, const Expected& expected,
                            const std::string& signature);
-  /// Returns the name of what has to be switched off for the graph to be right (cures.h), and the smallest failing part
-  /// where other causes are switched off with it; empty where nothing is known to.
+  /// Returns the name of what has to be switched off for the graph to be right (cures.h); where other causes are
+  /// switched off with it, also how it rewrites the smallest failing part, or that part. Empty where nothing is known.
   [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case) const;
   /// The same, or the smallest failing part where nothing cures it.
   [[nodiscard]] std::string part_of(std::size_t backend, const Case& test_case) const;
@@ -268,8 +268,8 @@ class CampaignDiagnosis final : public Diagnoser {
   [[nodiscard]] static std::optional<Diagnosis> conditions_of(const DiagnosedOperator& subject,
                                                               const std::string& signature);
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
-  /// shrink::failing_part on the backend; empty for a case that is no graph.
-  [[nodiscard]] std::string failing_part_of(Backend& backend, const Case& test_case) const;
+  /// shrink::failing_part on the backend; nothing for a case that is no graph.
+  [[nodiscard]] std::optional<shrink::FailingPart> failing_part_of(Backend& backend, const Case& test_case) const;
   /// `signature`: of the failure, which is open.
   void explain_open(DiagnosedOperator& subject, Backend& backend, const Observation& observation,
                     const std::string& signature) const;

@@ -1,7 +1,10 @@
 #include "harness/diagnose/explain/cures.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "harness/backends/select.h"
@@ -13,38 +16,92 @@ namespace qconform::diagnose {
 
 namespace {
 
-std::string text_of(const backend::Switch& part) {
+std::string text_of(const Switch& part) {
   return part.is_listed ? std::string(part.value) : std::string(part.key) + "=" + std::string(part.value);
+}
+
+Counts nodes_by_operator(const CaseGraph& graph) {
+  Counts counts;
+  for (const CaseGraph::Node& node : graph.nodes) {
+    const bool is_own = node.domain.empty() || node.domain == "ai.onnx";
+    ++counts[is_own ? node.op_type : node.domain + "." + node.op_type];
+  }
+  return counts;
+}
+
+// The nodes of `one` beyond those of `other`.
+Counts beyond(const Counts& one, const Counts& other) {
+  Counts result;
+  for (const auto& [name, count] : one) {
+    const auto found = other.find(name);
+    const std::uint64_t there = found == other.end() ? 0 : found->second;
+    if (count > there) result[name] = count - there;
+  }
+  return result;
+}
+
+// Without domains: a layout of the library's own has the names of the others.
+std::set<std::string> kinds_of(const Counts& counts) {
+  std::set<std::string> kinds;
+  for (const auto& [name, count] : counts) kinds.insert(name.substr(name.rfind('.') + 1));
+  return kinds;
 }
 
 }  // namespace
 
-std::string cure_in(std::string_view signature, const std::string& backend) {
+std::string Rewriting::name() const {
+  std::set<std::string> made = kinds_of(came);
+  std::set<std::string> lost = kinds_of(went);
+  for (const std::string& kind : kinds_of(came)) {
+    if (lost.erase(kind) != 0) made.erase(kind);
+  }
+  const auto is_taken_along = [](const std::string& kind) {
+    return kind == "QuantizeLinear" || kind == "DequantizeLinear";
+  };
+  if (!made.empty()) std::erase_if(lost, is_taken_along);
+  if (made.empty() && lost.empty()) return {};
+  const auto text = [](const std::set<std::string>& kinds) {
+    return kinds.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(kinds, "+"));
+  };
+  return text(made) + " for " + text(lost);
+}
+
+Rewriting rewriting_between(const CaseGraph& off, const CaseGraph& on) {
+  const Counts with = nodes_by_operator(on);
+  const Counts without = nodes_by_operator(off);
+  return {beyond(without, with), beyond(with, without)};
+}
+
+std::vector<Switch> switches_in(std::string_view signature, std::span<const Switch> all) {
   if (!signature.starts_with(Cures::kPrefix)) return {};
   signature.remove_prefix(Cures::kPrefix.size());
-  std::vector<backend::Switch> off;
-  for (const std::string_view name : split(signature.substr(0, signature.find_first_of(" ,")), "+")) {
-    for (const backend::Switch& part : backend::switches_of(backend)) {
+  std::vector<Switch> off;
+  for (const std::string_view name : split(signature.substr(0, signature.find_first_of(" ,:")), "+")) {
+    for (const Switch& part : all) {
       if (text_of(part) == name) off.push_back(part);
     }
   }
+  return off;
+}
+
+std::string cure_in(std::string_view signature, const std::string& backend) {
+  const std::vector<Switch> off = switches_in(signature, backend::switches_of(backend));
   if (off.empty()) return {};
   const std::string whole = backend::with_switches(backend, off);
   return whole.substr(whole.find('@') + 1);
 }
 
-Cures::Cures(std::string backend) : backend_(std::move(backend)), switches_(backend::switches_of(backend_)) {}
-
-Backend* Cures::opened(const Set& set) {
-  const auto found = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) { return one.set == set; });
+Backend* Cures::opened(const Set& set, bool shows_graphs) {
+  const auto found = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) {
+    return one.set == set && one.shows_graphs == shows_graphs;
+  });
   if (found != opened_.end()) {
     opened_.splice(opened_.begin(), opened_, found);
     return opened_.front().backend.get();
   }
-  std::vector<backend::Switch> off;
+  std::vector<Switch> off;
   for (const std::size_t position : set) off.push_back(switches_[position]);
-  auto backend = backend::select(backend::with_switches(backend_, off), RoundingProfile::correctly_rounded);
-  opened_.push_front({set, backend ? std::move(*backend) : nullptr});
+  opened_.push_front({set, shows_graphs, backend_.without(off, shows_graphs)});
   if (opened_.size() > kOpened) opened_.pop_back();
   return opened_.front().backend.get();
 }
@@ -123,6 +180,18 @@ std::optional<std::string> Cures::cure_of(const Case& test_case, const Policy& p
 bool Cures::cures(std::string_view name, const Case& test_case, const Policy& policy) {
   const Known* const cure = known(name);
   return cure != nullptr && is_right(Set(cure->set), test_case, policy);
+}
+
+std::optional<Rewriting> Cures::rewriting_by(std::string_view name, const Case& test_case) {
+  const Known* const cure = known(name);
+  if (cure == nullptr) return std::nullopt;
+  std::optional<CaseGraph> graphs[2];  // on, off
+  for (const bool is_off : {false, true}) {
+    Backend* const backend = opened(is_off ? Set(cure->set) : Set(), true);
+    if (backend != nullptr) graphs[is_off ? 1 : 0] = backend->rewritten(test_case);
+  }
+  if (!graphs[0] || !graphs[1]) return std::nullopt;
+  return rewriting_between(*graphs[1], *graphs[0]);
 }
 
 bool Cures::is_broad(std::string_view name) const {

@@ -11,19 +11,32 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/backends/library.h"
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
 #include "harness/core/profile.h"
 #include "harness/model/judge/judge.h"
+#include "harness/report/report.h"
 
 namespace qconform::diagnose {
 
-/// The settings that a signature of cure_of() names, as they stand behind the backend's @:
+/// The parts that a signature of cure_of() names; none of any other signature.
+[[nodiscard]] std::vector<Switch> switches_in(std::string_view signature, std::span<const Switch> all);
+/// The settings that they are, as they stand behind the backend's @:
 /// "optimization.disable_specified_optimizers=MatMulIntegerToFloatFusion"; empty for any other signature or backend.
 [[nodiscard]] std::string cure_in(std::string_view signature, const std::string& backend);
 
-/// One backend with switches (Library::switches), which are tried on its failing cases. Each set of switches is a
+/// What a library makes of a graph, held against what it makes of it with parts switched off: nodes by operator.
+struct Rewriting {
+  Counts went;  ///< with these parts off alone
+  Counts came;  ///< with them on alone
+
+  /// "QLinearConv for Conv+Relu": kinds alone, without the quantization that any fused node takes along; empty where no
+  /// operator came or went.
+  [[nodiscard]] std::string name() const;
+};
+[[nodiscard]] Rewriting rewriting_between(const CaseGraph& off, const CaseGraph& on);
+
+/// One backend with switches (Backend::switches()), which are tried on its failing cases. Each set of switches is a
 /// backend of its own, in a process of its own.
 class Cures {
  public:
@@ -31,8 +44,8 @@ class Cures {
   static constexpr std::size_t kOpened = 8;  ///< backends that are kept open
   static constexpr std::string_view kPrefix = "cured-by:";
 
-  /// `backend`: as the command line names it.
-  explicit Cures(std::string backend);
+  /// `backend` outlives it.
+  explicit Cures(Backend& backend) : backend_(backend), switches_(backend.switches()) {}
   [[nodiscard]] bool has_switches() const { return !switches_.empty(); }
 
   /// A set of switches with which the case is right, and without any one of which it is not: its name,
@@ -41,6 +54,8 @@ class Cures {
   [[nodiscard]] std::optional<std::string> cure_of(const Case& test_case, const Policy& policy);
   /// Whether the case is right with the set of that name, which cure_of() gave.
   [[nodiscard]] bool cures(std::string_view name, const Case& test_case, const Policy& policy);
+  /// What the parts of that set make of the case; nothing where a graph is not shown.
+  [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view name, const Case& test_case);
   /// Whether the set has one part that is not known by an optimizer's name: other causes have it too.
   [[nodiscard]] bool is_broad(std::string_view name) const;
 
@@ -52,17 +67,18 @@ class Cures {
   };
   struct Opened {
     Set set;
+    bool shows_graphs;
     std::unique_ptr<Backend> backend;  // null: it does not open
   };
 
-  [[nodiscard]] Backend* opened(const Set& set);
+  [[nodiscard]] Backend* opened(const Set& set, bool shows_graphs = false);
   [[nodiscard]] bool is_right(const Set& set, const Case& test_case, const Policy& policy);
   [[nodiscard]] Set smallest_cure(Set set, const Case& test_case, const Policy& policy);
   [[nodiscard]] std::string name_of(const Set& set) const;
   [[nodiscard]] const Known* known(std::string_view name) const;
 
-  std::string backend_;
-  std::span<const backend::Switch> switches_;
+  Backend& backend_;
+  std::span<const Switch> switches_;
   std::vector<Known> known_;
   std::list<Opened> opened_;  // the one used last comes first
   int searches_ = 0;

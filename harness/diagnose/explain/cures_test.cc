@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,7 +29,7 @@ namespace qconform::diagnose {
 namespace {
 
 constexpr std::string_view kListed = "off";
-constexpr backend::Switch kParts[] = {{"exact", "1"}, {kListed, "A", true}, {kListed, "B", true}, {kListed, "C", true}};
+constexpr Switch kParts[] = {{"exact", "1"}, {kListed, "A", true}, {kListed, "B", true}, {kListed, "C", true}};
 
 // A library whose parts are wrong: the id of a case, "A+B", names those of which each makes it wrong. "kernel" is in no
 // part.
@@ -63,6 +64,12 @@ class FlawedBackend final : public Backend {
   std::vector<std::string> off_;
 };
 
+// The limits of memory under which the library was opened since the test began, in bytes.
+std::set<std::int64_t>& opened_within() {
+  static std::set<std::int64_t> limits;
+  return limits;
+}
+
 backend::Library flawed() {
   backend::Library library{
       "flawed",
@@ -72,7 +79,9 @@ backend::Library flawed() {
         return backend::LibraryState{"1", {}};
       },
   };
-  library.start = [](const backend::Specification& what, const SandboxLimits&) -> Result<std::unique_ptr<Backend>> {
+  library.start = [](const backend::Specification& what,
+                     const SandboxLimits& limits) -> Result<std::unique_ptr<Backend>> {
+    opened_within().insert(limits.memory);
     return std::make_unique<FlawedBackend>(what);
   };
   library.levels = {"plain", "all"};
@@ -82,8 +91,17 @@ backend::Library flawed() {
 
 class CuresTest : public ::testing::Test {
  protected:
-  void SetUp() override { backend::offer_libraries(std::span(&library_, 1)); }
+  void SetUp() override {
+    backend::offer_libraries(std::span(&library_, 1));
+    opened_within().clear();
+  }
   void TearDown() override { backend::offer_libraries({}); }
+
+  static std::unique_ptr<Backend> opened(const char* name, const backend::SandboxPolicy& sandbox = {}) {
+    auto backend = backend::select(name, RoundingProfile::correctly_rounded, sandbox);
+    EXPECT_TRUE(backend) << backend.error().text();
+    return backend ? std::move(*backend) : nullptr;
+  }
 
   static std::string cure(Cures& cures, const std::string& wrong_parts) {
     const Case failing = ConvIntegerBuilder()
@@ -99,7 +117,8 @@ class CuresTest : public ::testing::Test {
 };
 
 TEST_F(CuresTest, AreTheFewestPartsThatHaveToBeSwitchedOff) {
-  Cures cures("flawed@all");
+  const auto backend = opened("flawed@all");
+  Cures cures(*backend);
   ASSERT_TRUE(cures.has_switches());
   EXPECT_EQ(cure(cures, "B"), "cured-by:B");
   EXPECT_EQ(cure(cures, "exact=1"), "cured-by:exact=1");
@@ -110,7 +129,8 @@ TEST_F(CuresTest, AreTheFewestPartsThatHaveToBeSwitchedOff) {
 
 // A set that cured one case may have more parts than another one needs.
 TEST_F(CuresTest, OfOneCaseAreNotNamedForAnother) {
-  Cures cures("flawed@all");
+  const auto backend = opened("flawed@all");
+  Cures cures(*backend);
   EXPECT_EQ(cure(cures, "A+C"), "cured-by:A+C");
   EXPECT_EQ(cure(cures, "C"), "cured-by:C");
   EXPECT_EQ(cure(cures, "A"), "cured-by:A");
@@ -121,8 +141,18 @@ TEST_F(CuresTest, AreSettingsOfTheBackend) {
   EXPECT_EQ(cure_in("cured-by:A+C of DequantizeLinear+Gemm, by one", "flawed@all"), "all,off=A;C");
   EXPECT_EQ(cure_in("cured-by:exact=1, crashed", "flawed@all"), "all,exact=1");
   EXPECT_EQ(cure_in("unexplained:everywhere", "flawed@all"), "");
-  EXPECT_FALSE(Cures("flawed@plain").has_switches()) << "the first level optimizes nothing";
-  EXPECT_FALSE(Cures("flawed").has_switches());
+  EXPECT_TRUE(opened("flawed@plain")->switches().empty()) << "the first level optimizes nothing";
+  EXPECT_TRUE(opened("flawed")->switches().empty());
+}
+
+// An experiment runs third-party code as the backend itself does.
+TEST_F(CuresTest, KeepToTheLimitsOfTheBackend) {
+  backend::SandboxPolicy sandbox;
+  sandbox.limits.memory = 77;
+  const auto backend = opened("flawed@all", sandbox);
+  Cures cures(*backend);
+  EXPECT_EQ(cure(cures, "A+C"), "cured-by:A+C");
+  EXPECT_EQ(opened_within(), std::set<std::int64_t>{77});
 }
 
 // Units of which one part or another makes the results wrong: a finding for each, with the settings that cure it.

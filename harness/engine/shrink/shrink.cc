@@ -379,18 +379,21 @@ Result shrink(const Case& failing, const Runner& runner, const Policy& policy, c
   return result;
 }
 
-std::string failing_part(const Case& failing, const Runner& run, const Policy& policy) {
+std::optional<FailingPart> failing_part(const Case& failing, const Runner& run, const Policy& policy) {
   constexpr std::uint64_t kRuns = 200;
   constexpr double kSeconds = 1;
   const Limits limits{.runs = kRuns, .seconds = kSeconds, .clock = {}, .last_stage = ReductionStage::element};
-  const Result part = shrink(failing, run, policy, limits);
-  if (part.ending == Ending::does_not_fail) return {};
-  std::string text = part.smallest.op_types();
-  if (part.verdict.kind != VerdictKind::wrong) return text + ", " + std::string(name_of(part.verdict.kind));
-  const Classification classification = classify(part.smallest);
+  Result found = shrink(failing, run, policy, limits);
+  if (found.ending == Ending::does_not_fail) return std::nullopt;
+  FailingPart part{std::move(found.smallest), {}};
+  if (found.verdict.kind != VerdictKind::wrong) {
+    part.how = ", " + std::string(name_of(found.verdict.kind));
+    return part;
+  }
+  const Classification classification = classify(part.part);
   const bool is_rounded = classification.lowered && is_integer(classification.lowered->output_type());
-  if (is_rounded && part.verdict.worst && part.verdict.worst->distance <= 1) text += ", by one";
-  return text;
+  if (is_rounded && found.verdict.worst && found.verdict.worst->distance <= 1) part.how = ", by one";
+  return part;
 }
 
 namespace {

@@ -133,9 +133,17 @@ struct Result {
 [[nodiscard]] Result shrink(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits = {},
                             std::optional<VerdictKind> expected = std::nullopt, const HasCause& cause = {});
 
-/// Names a failure by the operators of the smallest part of the case that fails in the same way:
-/// "DequantizeLinear+Relu+QuantizeLinear, by one". Empty where the case does not fail.
-[[nodiscard]] std::string failing_part(const Case& failing, const Runner& run, const Policy& policy);
+/// The smallest part of a case that fails in the same way.
+struct FailingPart {
+  Case part;
+  std::string how;  ///< ", by one", ", crashed"; empty of wrong values that are further off
+
+  /// "DequantizeLinear+Relu+QuantizeLinear, by one".
+  [[nodiscard]] std::string name() const { return part.op_types() + how; }
+};
+
+/// Nothing where the case does not fail.
+[[nodiscard]] std::optional<FailingPart> failing_part(const Case& failing, const Runner& run, const Policy& policy);
 
 struct FindingLimits {
   Limits each;

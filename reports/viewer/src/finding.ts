@@ -85,6 +85,17 @@ function files(finding: Finding): Child {
   return [names.map((name, position) => [position > 0 ? ", " : "", h("code", {}, name)]), h("span.note", {}, " beside the report")];
 }
 
+function nodes(counts: Record<string, number> | undefined): string {
+  const texts = Object.entries(counts ?? {}).map(([name, count]) => (count === 1 ? name : `${count} ${name}`));
+  return texts.length === 0 ? "nothing" : texts.join(", ");
+}
+
+// The nodes that the switched off parts take out of the example, and those that they put there.
+function rewriting(diagnosis: Diagnosis): string | null {
+  if (!diagnosis.came && !diagnosis.went) return null;
+  return `without these settings ${nodes(diagnosis.came)} in the place of ${nodes(diagnosis.went)}`;
+}
+
 function story(finding: Finding): HTMLElement {
   const { diagnosis, waiver } = finding;
   return facts([
@@ -95,6 +106,7 @@ function story(finding: Finding): HTMLElement {
     ["when", diagnosis ? region(diagnosis) : null],
     ["where", diagnosis ? place(diagnosis) : null],
     ["cured", diagnosis?.cured_by ? ["each of these cases that was tried is right with ", h("code", {}, `@${diagnosis.cured_by}`)] : null],
+    ["rewrites", diagnosis ? rewriting(diagnosis) : null],
     ["there", diagnosis?.behaves ? `behaves as: ${diagnosis.behaves}` : null],
     ["fails for", diagnosis?.thresholds?.join("; ") ?? null],
     ["evidence", diagnosis?.where ? evidence(diagnosis) : null],

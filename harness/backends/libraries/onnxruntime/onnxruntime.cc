@@ -308,12 +308,12 @@ std::vector<std::string> releases() {
 
 namespace {
 
-constexpr backend::Switch without(std::string_view optimizer) {
+constexpr Switch without(std::string_view optimizer) {
   return {"optimization.disable_specified_optimizers", optimizer, true};
 }
 
 // Options, then optimizers by the names that the library knows them by; it ignores those that a release lacks.
-constexpr backend::Switch kSwitches[] = {
+constexpr Switch kSwitches[] = {
     {"session.disable_quant_qdq", "1"},
     {"session.disable_double_qdq_remover", "1"},
     {"session.qdq_matmulnbits_accuracy_level", "0"},
