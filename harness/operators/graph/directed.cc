@@ -241,6 +241,8 @@ std::optional<Case> draw_step(GraphDraft& draft, CornerCase corner_case) {
     case CornerCase::even_row: y = normalization(draft, even_rows(draft)); break;
     default: break;
   }
+  // A node that is alone would be an operator of its own, and no graph.
+  if (y && draft.build.node_count() == 1) y = draft.quantize(*y, false);
   if (!y) return std::nullopt;
   return draft.build.build({y->name});
 }
