@@ -473,6 +473,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
     QCONFORM_TRY(complete_backends(options));
     QCONFORM_ASSIGN(backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
   }
+  if (!options.since.empty()) QCONFORM_TRY(check_since(options.since, backends));
   keep_in_cache(options.within);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
@@ -497,6 +498,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   }
   add_element_maps(report, backends, policy);
   add_rewritings(gathered.graphs, options.expects_fusion, backends, report);
+  if (!options.since.empty()) QCONFORM_TRY(add_histories(options.since, backends, policy, sandbox, report));
   return report;
 }
 
@@ -552,6 +554,9 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
       "detects which it takes");
   command.add_option("--out", options.out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
+  command.add_option("--since", options.since,
+                     "Oldest release that the smallest case of each finding is tried on, which no waiver covers: it "
+                     "tells which release broke it");
   command.add_flag("--expect-fused", options.expects_fusion,
                    "A backend that fuses nothing in the suites' graphs, or does not show what it computes, does not "
                    "conform: its answers say nothing of fusion");

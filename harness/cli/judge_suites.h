@@ -34,6 +34,7 @@ struct SuitesOptions {
   bool expects_fusion = false;              ///< a backend that fuses nothing in the suites' graphs does not conform
   std::optional<std::uint64_t> min_judged;  ///< per cent of each model's quantized nodes
   bool power = false;                       ///< measure the detection power of the cases that each backend computes
+  std::string since;                        ///< release that findings are traced from; empty: none are
   bool explain = true;
   bool shrink = true;
   /// Opens what is judged in the place of `backends`; empty where these are.

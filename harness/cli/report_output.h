@@ -157,6 +157,16 @@ class GraphSample {
 void add_rewritings(const GraphSample& sample, bool is_expected, std::span<const std::unique_ptr<Backend>> backends,
                     Report& report);
 
+// Which release broke what was found.
+
+/// Error: no backend is of a library with several releases from `since` on, or there is no such release.
+[[nodiscard]] Result<void> check_since(const std::string& since, std::span<const std::unique_ptr<Backend>> backends);
+
+/// Asks each release from `since` to the backend's own about the example of each of its findings that no waiver covers,
+/// and fills Finding::history. Error: a release that does not open.
+[[nodiscard]] Result<void> add_histories(const std::string& since, std::span<const std::unique_ptr<Backend>> backends,
+                                         const Policy& policy, const backend::SandboxPolicy& sandbox, Report& report);
+
 // Ctrl-C and its like, while something long runs that has a report to write.
 
 /// While one exists, SIGINT, SIGTERM and SIGHUP end what runs after the cases that are under way, with its report. A

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <system_error>
 
 #include "harness/base/file.h"
 #include "harness/base/text.h"
@@ -138,6 +140,25 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, const s
   return write_file(folder / finding.test_folder / "replay.txt", replay_note(finding));
 }
 
+// One file with the examples of all findings. That of an earlier report goes where there are none.
+Result<void> write_regressions(const fs::path& file, const Report& report) {
+  std::vector<Case> cases;
+  std::map<std::string, std::uint64_t> digests;  // by id
+  for (const Finding& finding : report.findings) {
+    // A contradiction between several cases is none of one case.
+    if (finding.waiver || finding.kind == VerdictKind::inconsistent) continue;
+    const std::uint64_t digest = digest_of(finding.example);
+    const auto [known, is_new] = digests.emplace(finding.example.id, digest);
+    if (!is_new && known->second == digest) continue;
+    cases.push_back(finding.example);
+    if (!is_new) cases.back().id += "." + finding.id;
+  }
+  if (!cases.empty()) return save_cases(file, cases);
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  return {};
+}
+
 }  // namespace
 
 std::string replay_line(const fs::path& case_file, const std::string& backend, const Policy& policy) {
@@ -173,7 +194,7 @@ Result<void> write_findings(const fs::path& folder, const Policy& policy, Report
   for (Finding& finding : report.findings) {
     QCONFORM_TRY(write_finding(folder, policy, opened_by(report, finding), finding));
   }
-  return {};
+  return write_regressions(folder / kRegressionsFile, report);
 }
 
 namespace {

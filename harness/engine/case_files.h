@@ -52,7 +52,9 @@ enum class AnswerGiven : std::uint8_t {
 /// Writes for each finding, F1 say: F1.json, its case; F1.onnx, the case as a one-node model; F1/, the
 /// case as a backend-test folder, with replay.txt; F1.original.json where the case was shrunk; and
 /// F1.experiment.json where a name has evidence.
-/// Notes the files and the replay line in the report. `folder` exists.
+/// Notes the files and the replay line in the report. Beside them kRegressionsFile has the cases of all findings that
+/// no waiver covers: as a suite, each passes once its defect is mended. `folder` exists.
+inline constexpr const char* kRegressionsFile = "regressions.json";
 [[nodiscard]] Result<void> write_findings(const std::filesystem::path& folder, const Policy& policy, Report& report);
 
 // The right values of a case as a JSON file beside its backend-test folder, for runners that compare with a set and not

@@ -508,6 +508,11 @@ struct Finding {
           "nodes before it, as far as they are known. Absent where it was not replayed so, and of backends that run "
           "inside qconform.",
       .presence = Presence::omitted);
+  QC_FIELD(std::vector<std::string>, history, {}, "history",
+           .doc =
+               "How the example fares on the releases that `--since` names: \"broken in onnxruntime:1.24.1@all; "
+               "onnxruntime:1.23.2@all is right\". Absent where none were asked.",
+           .presence = Presence::omitted, .def = "texts");
   QC_LINE(describe_related(archive, self));
   QC_FIELD(std::optional<std::uint64_t>, first_case, {}, "first_case",
            .doc = "Of a campaign: index of the first of them.");

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "harness/base/file.h"
 #include "harness/tests/program.h"
@@ -22,7 +24,7 @@ class Releases : public ::testing::Test {
   [[nodiscard]] std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
 
   // A case that half-away gets wrong, and scalar does not.
-  [[nodiscard]] std::string failing_case() const {
+  std::string failing_case() const {
     const auto ran = qconform("run --suite corpus --backend defect:half-away --out " + at("run"));
     EXPECT_EQ(ran.exit_code, 1) << ran.output;
     return at("run/F1.json");
@@ -107,6 +109,16 @@ TEST_F(Releases, BisectTellsWhatBrokeAndWhatMended) {
                                    HasSubstr("mended in defect:pads-order; defect:half-away fails\n")));
 }
 
+TEST_F(Releases, RegressionsPassOnceTheyAreMended) {
+  failing_case();
+  const std::string again = "run --suite " + at("run/regressions.json") + " --out " + at("again") + " --backend ";
+  EXPECT_EQ(qconform(again + "defect:half-away").exit_code, 1);
+  const auto mended = qconform(again + "scalar");
+  EXPECT_EQ(mended.exit_code, 0) << mended.output;
+  EXPECT_THAT(mended.output, HasSubstr("conforms: scalar"));
+  EXPECT_FALSE(std::filesystem::exists(at("again/regressions.json"))) << "of the run that failed";
+}
+
 TEST_F(Releases, BisectIsData) {
   const auto ran = qconform("bisect " + failing_case() + " --backend scalar --backend defect:half-away --json");
   const auto json = nlohmann::json::parse(ran.output, nullptr, false);
@@ -129,20 +141,53 @@ TEST_F(Releases, BisectNeedsSeveralBackends) {
   EXPECT_THAT(ran.output, HasSubstr("--backend: \"scalar\" is one backend; expected a range of releases"));
 }
 
+TEST_F(Releases, SinceNeedsALibraryThatHasSome) {
+  const auto ran = qconform("run --suite corpus --backend scalar --since 1.0 --out " + at("out"));
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.output, HasSubstr("--since: "));
+}
+
 #ifdef QCONFORM_PROCESS_CHILD
+// Programs as releases of a peer, in a folder that takes the place of the one with releases.
+class PeerReleases : public Releases {
+ protected:
+  void SetUp() override {
+    if (const char* before = std::getenv("QCONFORM_ROOTS")) before_ = before;
+    setenv("QCONFORM_ROOTS", at("roots").c_str(), 1);
+  }
+  void TearDown() override { before_ ? setenv("QCONFORM_ROOTS", before_->c_str(), 1) : unsetenv("QCONFORM_ROOTS"); }
+
+  // `how`: an argument of the test's program (harness/tests/process/child.cc).
+  void add(const std::string& release, const std::string& how) const {
+    const std::filesystem::path program = folder_.path() / "roots" / release / "bin/peer";
+    std::filesystem::create_directories(program.parent_path());
+    ASSERT_TRUE(write_file(at("roots/" + release + "/VERSION"), "kind:x"));
+    ASSERT_TRUE(write_file(program, "#!/bin/sh\nexec " QCONFORM_PROCESS_CHILD " " + how + "\n"));
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+
+ private:
+  std::optional<std::string> before_;
+};
+
+TEST_F(PeerReleases, TellWhichOfThemBrokeAFinding) {
+  add("rten-9.9.8", "units");
+  add("rten-9.9.9", "one-too-many");
+  const std::string run =
+      "run --suite graphs --cases 20 --no-explain --no-shrink --backend rten:9.9.9 --out " + at("out");
+  const auto ran = qconform(run + " --since 9.9.8");
+  EXPECT_EQ(ran.exit_code, 1) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("since     broken in rten:9.9.9; rten:9.9.8 is right\n"));
+  const auto unknown = qconform(run + " --since 9.9.9");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("--since: rten:9.9.9 has one release from 9.9.9 on"));
+}
+
 // The program of a peer with a fault: doctor and a run say what is not offered and why, and no case has a wrong shape.
-TEST_F(Releases, DoctorNamesWhatAnAdapterDoesNotHandOnRight) {
-  const std::filesystem::path program = folder_.path() / "roots/rten-9.9.9/bin/peer";
-  std::filesystem::create_directories(program.parent_path());
-  ASSERT_TRUE(write_file(at("roots/rten-9.9.9/VERSION"), "kind:x"));
-  ASSERT_TRUE(write_file(program, "#!/bin/sh\nexec " QCONFORM_PROCESS_CHILD " first-output-only\n"));
-  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  const char* before = std::getenv("QCONFORM_ROOTS");
-  const std::string roots = before == nullptr ? "" : before;
-  setenv("QCONFORM_ROOTS", at("roots").c_str(), 1);
+TEST_F(PeerReleases, DoctorNamesWhatAnAdapterDoesNotHandOnRight) {
+  add("rten-9.9.9", "first-output-only");
   const auto doctor = qconform("doctor");
   const auto run = qconform("run --suite graphs --cases 100 --backend rten --out " + at("out"));
-  roots.empty() ? unsetenv("QCONFORM_ROOTS") : setenv("QCONFORM_ROOTS", roots.c_str(), 1);
   EXPECT_THAT(doctor.output,
               AllOf(HasSubstr("rten 9.9.9"), HasSubstr("not offered: several outputs: broke the protocol")));
   EXPECT_EQ(run.exit_code, 0) << run.output;

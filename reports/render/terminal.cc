@@ -148,6 +148,7 @@ std::vector<Fact> facts_of(const Finding& finding) {
   if (!finding.met_while_shrinking.empty())
     facts.push_back({"met", fmt::format("while shrinking {}; no case of the suites", finding.met_while_shrinking)});
   if (finding.shrinking) facts.push_back({"shrunk", shrinking_text(*finding.shrinking)});
+  if (!finding.history.empty()) facts.push_back({"since", fmt::format("{}", fmt::join(finding.history, "; "))});
   if (!finding.replay.empty()) facts.push_back({"replay", shown_command(finding.replay)});
   return facts;
 }

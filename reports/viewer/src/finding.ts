@@ -114,6 +114,7 @@ function story(finding: Finding): HTMLElement {
     ["worst", worst(finding)],
     ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
     ["met", finding.met_while_shrinking ? `while shrinking ${finding.met_while_shrinking}; no case of the suites` : ""],
+    ["since", finding.history?.join("; ") ?? null],
     ["replayed", finding.replayed ? `in a new process: fails ${finding.replayed}` : null],
     ["shrunk", shrinking(finding)],
     ["files", files(finding)],
