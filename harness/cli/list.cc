@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,8 @@
 #include "harness/backends/select.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/cli/judge_suites.h"
+#include "harness/cli/output.h"
 #include "harness/core/corner_cases/corner_case.h"
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
@@ -17,6 +20,7 @@
 #include "harness/model/defects/expression.h"
 #include "harness/model/operator.h"
 #include "harness/model/relations/relation.h"
+#include "harness/suites/holes.h"
 #include "harness/suites/select.h"
 #include "harness/suites/sweep/suite.h"
 #include "reference/kernels/kernels.h"
@@ -342,6 +346,87 @@ void add_backends(CLI::App& list, Action& action) {
   when_chosen(*topic, action, std::move(options), &list_backends);
 }
 
+struct ListedHoles {
+  std::vector<std::string> operators;
+  std::vector<std::string> suites{"graphs", "qdq"};
+  SuiteOptions suite{.seed = 1, .cases = 10000};
+  bool json = false;
+};
+
+Result<ClassPairs> pairs_of(const ListedHoles& options) {
+  ClassPairs pairs;
+  for (const std::string& name : options.suites) {
+    QCONFORM_ASSIGN(auto opened, open_shown(name, options.suite));
+    for (const auto& suite : opened) {
+      while (true) {
+        QCONFORM_ASSIGN(const auto next, suite->next());
+        if (!next) break;
+        pairs.add(*next);
+      }
+    }
+  }
+  return pairs;
+}
+
+void print_holes_json(const std::vector<OperatorHoles>& all) {
+  auto list = nlohmann::ordered_json::array();
+  for (const OperatorHoles& one : all) {
+    list.push_back({{"operator", one.name},
+                    {"nodes", one.nodes},
+                    {"pairs", one.pairs},
+                    {"holes", one.holes()},
+                    {"unstated", one.unstated},
+                    {"missing", one.missing}});
+  }
+  write_document_text(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+// A line for each operator; of those that were named, each hole.
+void print_holes(const std::vector<OperatorHoles>& all, bool are_named) {
+  for (const OperatorHoles& one : all) {
+    if (one.nodes == 0) {
+      say("{:<42} no node\n", one.name);
+      continue;
+    }
+    say("{:<42} {:>8} nodes, {:>6} of {:>6} pairs have none\n", one.name, with_thousands(one.nodes),
+        with_thousands(one.holes()), with_thousands(one.pairs));
+    if (!are_named) continue;
+    if (!one.unstated.empty()) say("  never stated: {}\n", fmt::join(one.unstated, ", "));
+    for (const auto& [attribute, places] : one.missing) {
+      say("  {}: {}\n", attribute.empty() ? "itself" : attribute, fmt::join(places, "; "));
+    }
+  }
+}
+
+Result<int> list_holes(const ListedHoles& options) {
+  QCONFORM_ASSIGN(const auto pairs, pairs_of(options));
+  std::vector<OperatorHoles> all = pairs.holes();
+  for (const std::string& name : options.operators) {
+    const bool is_known = std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+    if (!is_known) return fail("operator", fmt::format("no operator of graphs is \"{}\"", shown(name)));
+  }
+  if (!options.operators.empty()) {
+    std::erase_if(all, [&](const OperatorHoles& one) {
+      return std::find(options.operators.begin(), options.operators.end(), one.name) == options.operators.end();
+    });
+  }
+  options.json ? print_holes_json(all) : print_holes(all, !options.operators.empty());
+  return kConforms;
+}
+
+void add_holes(CLI::App& list, Action& action) {
+  auto options = std::make_shared<ListedHoles>();
+  CLI::App* topic = list.add_subcommand(
+      "holes", "Pairs of classes, of an attribute and of the place of a node, that no case of the suites has");
+  topic->add_option("operator", options->operators, "Name each hole of these operators: Conv, com.microsoft.QGemm");
+  topic->add_option("--suite", options->suites, "Suite of cases, may be repeated")->capture_default_str();
+  topic->add_option("--cases", options->suite.cases, "Cases of suites that are drawn")->capture_default_str();
+  topic->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
+  topic->add_flag("--json", options->json, "Print JSON, with each hole of every operator");
+  topic->footer("A hole may be no case at all: that the attribute excludes the place is not looked up.");
+  when_chosen(*topic, action, std::move(options), &list_holes);
+}
+
 // A subcommand of `list` with its --json.
 template <typename Print>
 void add_topic(CLI::App& list, const char* name, const char* description, Action& action, Print print) {
@@ -377,7 +462,7 @@ void add_list(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("list",
                          "List what there is: backends, kernels, libraries, suites, sweep, qdq, profiles, "
-                         "ways, operators, corner-cases, defects, relations, rules");
+                         "ways, operators, corner-cases, holes, defects, relations, rules");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   add_backends(*command, action);
@@ -391,6 +476,7 @@ void add_list(CLI::App& app, Action& action) {
             [](bool json) { json ? print_sweep_json(sweep::unit_plans()) : print_sweep(sweep::unit_plans()); });
   add_topic(*command, "corner-cases", "Where real kernels go wrong, and what runs count", action,
             [](bool json) { json ? print_corner_cases_json() : print_corner_cases(); });
+  add_holes(*command, action);
   add_defects(*command, action);
 }
 
