@@ -50,8 +50,8 @@ struct Library {
   /// Words and keys behind the @ that reach an interface of the library with other operators: whatever that refuses
   /// says nothing of the other interface.
   std::vector<std::string_view> interfaces = {};
-  /// Parts that experiments switch off one by one, beside any level but the first.
-  std::span<const Switch> switches = {};
+  /// Parts that experiments switch off one by one: beside any level but the first, or always where there are no levels.
+  std::vector<Switch> switches = {};
 };
 
 /// The libraries that select() offers; none before the program says so. `libraries` must outlive

@@ -483,8 +483,8 @@ std::vector<std::string> siblings_of(const std::string& name) {
 std::span<const Switch> switches_of(const std::string& name) {
   const auto what = parse_specification(name);
   const Library* library = what ? library_of(*what) : nullptr;
-  const bool is_plain =
-      library == nullptr || library->levels.empty() || what->word.empty() || what->word == library->levels.front();
+  if (library == nullptr) return {};
+  const bool is_plain = !library->levels.empty() && (what->word.empty() || what->word == library->levels.front());
   return is_plain ? std::span<const Switch>() : library->switches;
 }
 

@@ -55,7 +55,8 @@ struct SandboxPolicy {
 /// none of them.
 [[nodiscard]] std::vector<std::string> siblings_of(const std::string& name);
 
-/// Returns the switches of the library that the text names at a level but its first; none of anything else.
+/// Returns the switches of the library that the text names, at a level but its first where it has levels; none of
+/// anything else.
 [[nodiscard]] std::span<const Switch> switches_of(const std::string& name);
 /// Returns the text of the same backend with these parts switched off. `name` is a backend that has switches.
 [[nodiscard]] std::string with_switches(const std::string& name, std::span<const Switch> off);

@@ -83,8 +83,10 @@ struct Peer {
   std::string_view description;              ///< the runtime's name and what it takes, for lists
   std::string_view program;                  ///< NAME.py of harness/backends/peers, or a program in bin of the root
   std::vector<std::string_view> words = {};  ///< words that may stand behind the @; the program gets the one that does
-  std::string_view key = {};                 ///< the only key behind the @; the program gets KEY=VALUE
-  std::string_view values = {};              ///< the values of the key, for the reader: "f32 or bf16"
+  /// Keys behind the @ with their values, for the reader: "f32 or bf16"; the program gets KEY=VALUE.
+  std::vector<std::pair<std::string_view, std::string_view>> keys = {};
+  /// Keys whose value "off" switches a part off which may be wrong (Library::switches).
+  std::vector<std::string_view> switches = {};
 };
 
 [[nodiscard]] backend::Library peer(const Peer& what);

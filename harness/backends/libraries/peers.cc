@@ -33,13 +33,22 @@ std::string arguments_of(const backend::Specification& what) {
   return arguments;
 }
 
+// "f32 or bf16"; empty of an unknown key.
+std::string_view values_of(const Peer& peer, std::string_view key) {
+  for (const auto& [known, values] : peer.keys) {
+    if (known == key) return values;
+  }
+  return {};
+}
+
 Result<void> check_value(const Peer& peer, const backend::Specification& what) {
   constexpr std::string_view kOr = " or ";
-  const std::string known = fmt::format("{}{}{}", kOr, peer.values, kOr);
   for (const auto& [key, value] : what.settings) {
+    const std::string_view values = values_of(peer, key);
+    const std::string known = fmt::format("{}{}{}", kOr, values, kOr);
     if (known.find(fmt::format("{}{}{}", kOr, value, kOr)) != std::string::npos) continue;
     return fail("--backend",
-                fmt::format("\"{}\": no {} \"{}\"; expected {}", backend::text_of(what), key, value, peer.values));
+                fmt::format("\"{}\": no {} \"{}\"; expected {}", backend::text_of(what), key, value, values));
   }
   return {};
 }
@@ -97,8 +106,11 @@ backend::Library peer(const Peer& what) {
     return start(what, asked, limits);
   };
   backend::Accepted accepted{what.words, {}};
-  if (!what.key.empty()) accepted.keys = {{what.key, what.values}};
-  return {what.name, what.description, std::move(accepted), state, nullptr, nullptr, nullptr, releases, started};
+  for (const auto& [key, values] : what.keys) accepted.keys.push_back({key, values});
+  backend::Library library{what.name, what.description, std::move(accepted), state, nullptr, nullptr, nullptr,
+                           releases,  started};
+  for (const std::string_view key : what.switches) library.switches.push_back({key, "off"});
+  return library;
 }
 
 }  // namespace qconform::libraries

@@ -258,6 +258,14 @@ TEST(OpenVino, ComputesInTheStatedPrecision) {
 TEST(OpenVino, TakesNoUnknownPrecision) {
   EXPECT_THAT(opened("openvino@precision=f16").error().text(),
               HasSubstr("\"openvino@precision=f16\": no precision \"f16\"; expected f32 or bf16"));
+  EXPECT_THAT(opened("openvino@snippets=none").error().text(), HasSubstr("no snippets \"none\"; expected on or off"));
+}
+
+TEST(OpenVino, StatesTheRewritingsThatExperimentsSwitchOff) {
+  const auto switches = backend::switches_of("openvino");
+  ASSERT_EQ(switches.size(), 2U);
+  EXPECT_EQ(backend::with_switches("openvino@precision=f32", switches),
+            "openvino@precision=f32,low-precision=off,snippets=off");
 }
 
 }  // namespace

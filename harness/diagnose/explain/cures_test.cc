@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -85,7 +86,7 @@ backend::Library flawed() {
     return std::make_unique<FlawedBackend>(what);
   };
   library.levels = {"plain", "all"};
-  library.switches = kParts;
+  library.switches.assign(std::begin(kParts), std::end(kParts));
   return library;
 }
 
@@ -112,7 +113,6 @@ class CuresTest : public ::testing::Test {
     return cures.cure_of(failing, Policy{}).value_or("none");
   }
 
- private:
   backend::Library library_ = flawed();
 };
 
@@ -143,6 +143,11 @@ TEST_F(CuresTest, AreSettingsOfTheBackend) {
   EXPECT_EQ(cure_in("unexplained:everywhere", "flawed@all"), "");
   EXPECT_TRUE(opened("flawed@plain")->switches().empty()) << "the first level optimizes nothing";
   EXPECT_TRUE(opened("flawed")->switches().empty());
+}
+
+TEST_F(CuresTest, AreOfALibraryWithoutLevelsAsWell) {
+  library_.levels.clear();
+  EXPECT_FALSE(opened("flawed")->switches().empty());
 }
 
 // An experiment runs third-party code as the backend itself does.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -393,7 +394,7 @@ backend::Library onnxruntime() {
           nullptr,
           {"disabled", "basic", "extended", "all"},
           {},
-          kSwitches};
+          {std::begin(kSwitches), std::end(kSwitches)}};
 }
 
 // Whole models in ONNX Runtime.
