@@ -198,7 +198,8 @@ Wire within(GraphDraft& draft, float least, float most) {
 }
 
 Wire of_one_sign(GraphDraft& draft) {
-  const float far = draft.draw_scale() * static_cast<float>(draft.rng.between(20, 300));
+  const float scale = draft.draw_scale();
+  const float far = scale * static_cast<float>(draft.rng.between(20, 300));
   const float near = draft.rng.chance(1, 3) ? 0 : far / 4;
   return draft.rng.chance(1, 2) ? within(draft, near, far) : within(draft, -far, -near);
 }
@@ -220,7 +221,9 @@ Wire even_rows(GraphDraft& draft) {
     values.insert(values.end(), static_cast<std::size_t>(shape[1]), value);
   }
   const Wire q{draft.build.input(make::integers(type, shape, values)), type, shape};
-  return draft.dequantize(q, draft.draw_scale(), draft.zero_point(type));
+  // One draw after the other: a compiler may evaluate arguments in any order.
+  const float scale = draft.draw_scale();
+  return draft.dequantize(q, scale, draft.zero_point(type));
 }
 
 // A graph of x and a step behind it; nothing where the step refuses.
@@ -232,7 +235,9 @@ std::optional<Case> draw_step(GraphDraft& draft, CornerCase corner_case) {
   switch (corner_case) {
     case CornerCase::cut_block: {
       const Step step = rng.chance(1, 2) ? packed_matmul : blocked_matmul;
-      y = step(draft, draft.operand({rng.between(1, 4), 16 * rng.between(1, 3) + rng.between(1, 15)}, true));
+      const std::int64_t rows = rng.between(1, 4);
+      const std::int64_t whole = 16 * rng.between(1, 3);
+      y = step(draft, draft.operand({rows, whole + rng.between(1, 15)}, true));
       break;
     }
     case CornerCase::zero_range: y = dynamic(draft, within(draft, 0, 0)); break;
