@@ -177,8 +177,8 @@ Result<void> check_since(const std::string& since, std::span<const std::unique_p
   return tl::unexpected(std::move(why));
 }
 
-Result<void> add_histories(const std::string& since, std::span<const std::unique_ptr<Backend>> backends,
-                           const Policy& policy, const backend::SandboxPolicy& sandbox, Report& report) {
+void add_histories(const std::string& since, std::span<const std::unique_ptr<Backend>> backends, const Policy& policy,
+                   const backend::SandboxPolicy& sandbox, Report& report) {
   ProgressLine line;
   for (Finding& finding : report.findings) {
     const auto backend = std::find_if(backends.begin(), backends.end(),
@@ -186,10 +186,10 @@ Result<void> add_histories(const std::string& since, std::span<const std::unique
     if (finding.waiver || backend == backends.end()) continue;
     const auto names = releases_since(since, (*backend)->info());
     if (!names || names->size() < 2) continue;
-    QCONFORM_ASSIGN(const auto answers, answers_of(finding.example, *names, policy, sandbox, line));
-    finding.history = history_of(answers, report::Painter(false));
+    const auto answers = answers_of(finding.example, *names, policy, sandbox, line);
+    finding.history = answers ? history_of(*answers, report::Painter(false))
+                              : std::vector<std::string>{"not traced: " + answers.error().text()};
   }
-  return {};
 }
 
 void add_bisect(CLI::App& app, Action& action) {

@@ -418,7 +418,7 @@ void add_holes(CLI::App& list, Action& action) {
   auto options = std::make_shared<ListedHoles>();
   CLI::App* topic = list.add_subcommand(
       "holes", "Pairs of classes, of an attribute and of the place of a node, that no case of the suites has");
-  topic->add_option("operator", options->operators, "Name each hole of these operators: Conv, com.microsoft.QGemm");
+  topic->add_option("operator", options->operators, "Name each hole of these operators: Conv, com.microsoft::QGemm");
   topic->add_option("--suite", options->suites, "Suite of cases, may be repeated")->capture_default_str();
   topic->add_option("--cases", options->suite.cases, "Cases of suites that are drawn")->capture_default_str();
   topic->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();

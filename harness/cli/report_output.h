@@ -163,9 +163,9 @@ void add_rewritings(const GraphSample& sample, bool is_expected, std::span<const
 [[nodiscard]] Result<void> check_since(const std::string& since, std::span<const std::unique_ptr<Backend>> backends);
 
 /// Asks each release from `since` to the backend's own about the example of each of its findings that no waiver covers,
-/// and fills Finding::history. Error: a release that does not open.
-[[nodiscard]] Result<void> add_histories(const std::string& since, std::span<const std::unique_ptr<Backend>> backends,
-                                         const Policy& policy, const backend::SandboxPolicy& sandbox, Report& report);
+/// and fills Finding::history, which says why where a release does not open.
+void add_histories(const std::string& since, std::span<const std::unique_ptr<Backend>> backends, const Policy& policy,
+                   const backend::SandboxPolicy& sandbox, Report& report);
 
 // Ctrl-C and its like, while something long runs that has a report to write.
 

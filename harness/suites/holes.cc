@@ -17,10 +17,6 @@ namespace {
 
 using lowering::NodeOperator;
 
-std::string whole_name(std::string_view domain, std::string_view op_type) {
-  return domain.empty() ? std::string(op_type) : fmt::format("{}.{}", domain, op_type);
-}
-
 bool is_quantization(const Node& node) {
   return node.domain.empty() && (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear");
 }
@@ -43,7 +39,7 @@ std::string opset_class(std::int64_t opset) {
   return fmt::format("opset {} on", begin);
 }
 
-// Where the values of a case come from, and who reads them.
+// Knows of each value of a case who makes it, and who reads it.
 class Wiring {
  public:
   explicit Wiring(const Case& test_case) : case_(test_case), nodes_(named_nodes(test_case)) {
@@ -156,7 +152,7 @@ std::map<std::string, std::set<std::string>> attributes_by_operator() {
   std::map<std::string, std::set<std::string>> result;
   for (const std::span<const NodeOperator> list : lowering::all_node_operators()) {
     for (const NodeOperator& version : list) {
-      const std::string name = whole_name(version.domain, version.name);
+      const std::string name = operator_name(version.domain, version.name);
       if (name == "QuantizeLinear" || name == "DequantizeLinear") continue;
       std::set<std::string>& names = result[name];
       for (const AttributeSignature& attribute : version.attributes) names.emplace(attribute.name);
@@ -177,7 +173,7 @@ void ClassPairs::add(const Case& test_case) {
   static const auto kAttributes = attributes_by_operator();
   const Wiring wiring(test_case);
   for (const Node& node : wiring.nodes()) {
-    const std::string name = whole_name(node.domain, node.op_type);
+    const std::string name = operator_name(node.domain, node.op_type);
     const auto known = kAttributes.find(name);
     if (known == kAttributes.end()) continue;
     std::vector<std::string> classes{""};

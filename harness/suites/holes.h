@@ -18,7 +18,7 @@ namespace qconform {
 /// "group absent"; "" for the operator itself) with a class of what is around the node ("x uint4", "x by axis",
 /// "opset 21"). Not every pair is possible.
 struct OperatorHoles {
-  std::string name;                   ///< "Conv", "com.microsoft.QGemm"
+  std::string name;                   ///< "Conv", "com.microsoft::QGemm"
   std::uint64_t nodes = 0;            ///< in all cases
   std::uint64_t pairs = 0;            ///< of classes that occur with some operator; those of attributes with this one
   std::vector<std::string> unstated;  ///< attributes that no node states
@@ -31,7 +31,7 @@ class ClassPairs {
  public:
   /// Counts the nodes of a case that compute: all but QuantizeLinear and DequantizeLinear around them.
   void add(const Case& test_case);
-  /// Of all operators that graphs may have, by name: those without a node in any case too.
+  /// Returns the holes of every operator that graphs may have, by its name; an operator without a node is one of them.
   [[nodiscard]] std::vector<OperatorHoles> holes() const;
 
  private:

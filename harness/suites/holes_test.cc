@@ -60,7 +60,7 @@ TEST(ClassPairs, TellWhatNoNodeHas) {
   EXPECT_EQ(conv.missing.count("auto_pad = SAME_LOWER"), 0U) << "a place without any Conv is told once";
 }
 
-// What an attribute excludes and the operator does not.
+// A pair is missing where another class of the attribute has the place, and so the operator has it too.
 TEST(ClassPairs, TellAttributesApart) {
   ClassPairs pairs;
   pairs.add(unit_of_conv({{"auto_pad", std::string("SAME_LOWER")}}));

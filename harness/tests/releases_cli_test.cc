@@ -183,6 +183,18 @@ TEST_F(PeerReleases, TellWhichOfThemBrokeAFinding) {
   EXPECT_THAT(unknown.output, HasSubstr("--since: rten:9.9.9 has one release from 9.9.9 on"));
 }
 
+// The report of a run is worth more than a release in the middle that does not start.
+TEST_F(PeerReleases, LoseNoReportToOneThatDoesNotStart) {
+  add("rten-9.9.7", "units");
+  add("rten-9.9.8", "speaks-another-version");
+  add("rten-9.9.9", "one-too-many");
+  const auto ran = qconform(
+      "run --suite graphs --cases 20 --no-explain --no-shrink --backend rten:9.9.9 --since 9.9.7 --out " + at("out"));
+  EXPECT_EQ(ran.exit_code, 1) << ran.output;
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("since     not traced: "), HasSubstr("rten:9.9.8")));
+  EXPECT_TRUE(std::filesystem::exists(at("out/report.json")));
+}
+
 // The program of a peer with a fault: doctor and a run say what is not offered and why, and no case has a wrong shape.
 TEST_F(PeerReleases, DoctorNamesWhatAnAdapterDoesNotHandOnRight) {
   add("rten-9.9.9", "first-output-only");

@@ -25,10 +25,10 @@ namespace qconform::diagnose {
 /// "optimization.disable_specified_optimizers=MatMulIntegerToFloatFusion"; empty for any other signature or backend.
 [[nodiscard]] std::string cure_in(std::string_view signature, const std::string& backend);
 
-/// What a library makes of a graph, held against what it makes of it with parts switched off: nodes by operator.
+/// Counts by operator how the graph that a library computes changes when parts of the library are switched off.
 struct Rewriting {
-  Counts went;  ///< with these parts off alone
-  Counts came;  ///< with them on alone
+  Counts went;  ///< nodes that are there with the parts off alone
+  Counts came;  ///< nodes that are there with the parts on alone
 
   /// "QLinearConv for Conv+Relu": kinds alone, without the quantization that any fused node takes along; empty where no
   /// operator came or went.
@@ -54,7 +54,7 @@ class Cures {
   [[nodiscard]] std::optional<std::string> cure_of(const Case& test_case, const Policy& policy);
   /// Whether the case is right with the set of that name, which cure_of() gave.
   [[nodiscard]] bool cures(std::string_view name, const Case& test_case, const Policy& policy);
-  /// What the parts of that set make of the case; nothing where a graph is not shown.
+  /// Returns how the parts of the set with that name rewrite the case; nothing where a graph is not shown.
   [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view name, const Case& test_case);
   /// Whether the set has one part that is not known by an optimizer's name: other causes have it too.
   [[nodiscard]] bool is_broad(std::string_view name) const;
