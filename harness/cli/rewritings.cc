@@ -20,16 +20,12 @@ struct Rewritings {
   std::map<std::string, CaseGraph> findings;  ///< rewritten examples of findings, by the finding's id
 };
 
-std::string full_name(const std::string& domain, const std::string& op_type) {
-  return domain.empty() || domain == "ai.onnx" ? op_type : domain + "." + op_type;
-}
-
 using NodeCounts = FusionCounts::ByOperator;
 
 template <typename Nodes>
 NodeCounts nodes_by_operator(const Nodes& nodes) {
   NodeCounts counts;
-  for (const auto& node : nodes) ++counts[full_name(node.domain, node.op_type)];
+  for (const auto& node : nodes) ++counts[operator_name(node.domain, node.op_type)];
   return counts;
 }
 
@@ -55,7 +51,7 @@ NodeCounts nodes_in_float(const NodeCounts& stated, const CaseGraph& rewritten) 
   const auto dequantized = dequantized_types(rewritten);
   NodeCounts counts;
   for (const CaseGraph::Node& node : rewritten.nodes) {
-    const std::string name = full_name(node.domain, node.op_type);
+    const std::string name = operator_name(node.domain, node.op_type);
     if (quantizes(node.op_type) || stated.count(name) == 0) continue;
     const auto reads = std::find_if(node.inputs.begin(), node.inputs.end(),
                                     [&](const std::string& input) { return dequantized.count(input) != 0; });

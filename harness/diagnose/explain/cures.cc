@@ -11,6 +11,7 @@
 #include "harness/base/text.h"
 #include "harness/core/verdict.h"
 #include "harness/engine/execute.h"
+#include "harness/model/operator.h"
 
 namespace qconform::diagnose {
 
@@ -22,10 +23,7 @@ std::string text_of(const Switch& part) {
 
 Counts nodes_by_operator(const CaseGraph& graph) {
   Counts counts;
-  for (const CaseGraph::Node& node : graph.nodes) {
-    const bool is_own = node.domain.empty() || node.domain == "ai.onnx";
-    ++counts[is_own ? node.op_type : node.domain + "." + node.op_type];
-  }
+  for (const CaseGraph::Node& node : graph.nodes) ++counts[operator_name(node.domain, node.op_type)];
   return counts;
 }
 
@@ -43,7 +41,7 @@ Counts beyond(const Counts& one, const Counts& other) {
 // Without domains: a layout of the library's own has the names of the others.
 std::set<std::string> kinds_of(const Counts& counts) {
   std::set<std::string> kinds;
-  for (const auto& [name, count] : counts) kinds.insert(name.substr(name.rfind('.') + 1));
+  for (const auto& [name, count] : counts) kinds.insert(name.substr(name.rfind(':') + 1));
   return kinds;
 }
 

@@ -150,6 +150,23 @@ TEST_F(CuresTest, AreOfALibraryWithoutLevelsAsWell) {
   EXPECT_FALSE(opened("flawed")->switches().empty());
 }
 
+// A fused node takes quantization along, and a layout of the library's own changes names of domains alone.
+TEST(Rewriting, IsNamedByWhatComesAndGoes) {
+  const auto graph = [](std::vector<std::pair<std::string, std::string>> nodes) {
+    CaseGraph made;
+    for (const auto& [domain, op_type] : nodes) made.nodes.push_back({op_type, domain, {}, {}, {}});
+    return made;
+  };
+  const CaseGraph off = graph({{"", "DequantizeLinear"}, {"com.microsoft.nchwc", "Conv"}, {"", "Softmax"}});
+  const CaseGraph on = graph({{"", "Conv"}, {"com.microsoft", "QLinearSoftmax"}});
+  const Rewriting rewriting = rewriting_between(off, on);
+  EXPECT_EQ(rewriting.name(), "QLinearSoftmax for Softmax");
+  EXPECT_EQ(rewriting.came, (Counts{{"Conv", 1}, {"com.microsoft::QLinearSoftmax", 1}}));
+  EXPECT_EQ(rewriting_between(off, graph({{"com.microsoft.nchwc", "Conv"}, {"", "Softmax"}})).name(),
+            "nothing for DequantizeLinear");
+  EXPECT_EQ(rewriting_between(off, off).name(), "");
+}
+
 // An experiment runs third-party code as the backend itself does.
 TEST_F(CuresTest, KeepToTheLimitsOfTheBackend) {
   backend::SandboxPolicy sandbox;
