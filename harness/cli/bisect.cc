@@ -167,6 +167,10 @@ Result<std::vector<std::string>> releases_since(const std::string& since, const 
 }  // namespace
 
 Result<void> check_since(const std::string& since, std::span<const std::unique_ptr<Backend>> backends) {
+  const auto is_of_number = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
+  if (!std::all_of(since.begin(), since.end(), is_of_number)) {
+    return fail("--since", fmt::format("expected a release, 1.22 say, got \"{}\"", shown(since)));
+  }
   Error why{"--since", "no backend is of a library with releases", {}};
   for (const auto& backend : backends) {
     const auto names = releases_since(since, backend->info());

@@ -145,6 +145,9 @@ TEST_F(Releases, SinceNeedsALibraryThatHasSome) {
   const auto ran = qconform("run --suite corpus --backend scalar --since 1.0 --out " + at("out"));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.output, HasSubstr("--since: "));
+  const auto no_release = qconform("run --suite corpus --backend scalar --since newest --out " + at("out"));
+  EXPECT_EQ(no_release.exit_code, 2);
+  EXPECT_THAT(no_release.output, HasSubstr("--since: expected a release, 1.22 say, got \"newest\""));
 }
 
 #ifdef QCONFORM_PROCESS_CHILD
