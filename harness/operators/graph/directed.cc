@@ -226,47 +226,59 @@ Wire even_rows(GraphDraft& draft) {
   return draft.dequantize(q, scale, draft.zero_point(type));
 }
 
-// A graph of x and a step behind it; nothing where the step refuses.
-std::optional<Case> draw_step(GraphDraft& draft, CornerCase corner_case) {
-  using namespace drawn_graphs;
-  Rng& rng = draft.rng;
-  std::optional<Wire> y;
-  const Step dynamic = rng.chance(1, 2) ? dynamic_matmul : fused_dynamic_matmul;
-  switch (corner_case) {
-    case CornerCase::cut_block: {
-      const Step step = rng.chance(1, 2) ? packed_matmul : blocked_matmul;
-      const std::int64_t rows = rng.between(1, 4);
-      const std::int64_t whole = 16 * rng.between(1, 3);
-      y = step(draft, draft.operand({rows, whole + rng.between(1, 15)}, true));
-      break;
-    }
-    case CornerCase::zero_range: y = dynamic(draft, within(draft, 0, 0)); break;
-    case CornerCase::one_sided_range: y = dynamic(draft, of_one_sign(draft)); break;
-    case CornerCase::tied_dynamic_zero_point: y = dynamic(draft, with_tied_zero_point(draft)); break;
-    case CornerCase::even_row: y = normalization(draft, even_rows(draft)); break;
-    default: break;
-  }
+std::optional<Wire> dynamic_product_of(GraphDraft& draft, const Wire& x) {
+  return draft.rng.chance(1, 2) ? dynamic_matmul(draft, x) : fused_dynamic_matmul(draft, x);
+}
+
+std::optional<Wire> with_cut_block(GraphDraft& draft) {
+  const std::int64_t rows = draft.rng.between(1, 4);
+  const std::int64_t whole = 16 * draft.rng.between(1, 3);
+  const Wire x = draft.operand({rows, whole + draft.rng.between(1, 15)}, true);
+  return draft.rng.chance(1, 2) ? packed_matmul(draft, x) : blocked_matmul(draft, x);
+}
+std::optional<Wire> with_zero_range(GraphDraft& draft) {
+  return dynamic_product_of(draft, within(draft, 0, 0));
+}
+std::optional<Wire> with_one_sided_range(GraphDraft& draft) {
+  return dynamic_product_of(draft, of_one_sign(draft));
+}
+std::optional<Wire> with_tied_range(GraphDraft& draft) {
+  return dynamic_product_of(draft, with_tied_zero_point(draft));
+}
+std::optional<Wire> with_even_row(GraphDraft& draft) {
+  return normalization(draft, even_rows(draft));
+}
+
+struct DrawnStep {
+  CornerCase corner_case;
+  std::optional<Wire> (*draw)(GraphDraft& draft);  // nothing where the step refuses
+};
+constexpr DrawnStep kSteps[] = {{CornerCase::cut_block, with_cut_block},
+                                {CornerCase::zero_range, with_zero_range},
+                                {CornerCase::one_sided_range, with_one_sided_range},
+                                {CornerCase::tied_dynamic_zero_point, with_tied_range},
+                                {CornerCase::even_row, with_even_row}};
+
+std::optional<Case> draw_step(Rng& rng, const DrawnStep& step) {
+  GraphDraft draft(rng.next(), 0, kNewestOpset);
+  auto y = step.draw(draft);
   // A node that is alone would be an operator of its own, and no graph.
   if (y && draft.build.node_count() == 1) y = draft.quantize(*y, false);
   if (!y) return std::nullopt;
   return draft.build.build({y->name});
 }
 
-bool is_of_step(CornerCase corner_case) {
-  static constexpr CornerCase kSteps[] = {CornerCase::cut_block, CornerCase::zero_range, CornerCase::one_sided_range,
-                                          CornerCase::tied_dynamic_zero_point, CornerCase::even_row};
-  return std::find(std::begin(kSteps), std::end(kSteps), corner_case) != std::end(kSteps);
-}
-
 }  // namespace
 }  // namespace directed_graphs
 
 Case draw_graph_for(Rng& rng, CornerCase corner_case) {
-  for (int i = 0; directed_graphs::is_of_step(corner_case) && i < directed_graphs::kAttempts; ++i) {
-    drawn_graphs::GraphDraft draft(rng.next(), 0, directed_graphs::kNewestOpset);
-    if (auto drawn = directed_graphs::draw_step(draft, corner_case)) return std::move(*drawn);
+  using namespace directed_graphs;
+  const auto step = std::find_if(std::begin(kSteps), std::end(kSteps),
+                                 [&](const DrawnStep& one) { return one.corner_case == corner_case; });
+  for (int i = 0; step != std::end(kSteps) && i < kAttempts; ++i) {
+    if (auto drawn = draw_step(rng, *step)) return std::move(*drawn);
   }
-  return unit::build(directed_graphs::draw_unit(rng, corner_case), rng);
+  return unit::build(draw_unit(rng, corner_case), rng);
 }
 
 }  // namespace qconform

@@ -56,7 +56,7 @@ function attributesText(node: GraphNode): string {
 }
 
 function operatorText(node: GraphNode): string {
-  return node.domain ? `${node.domain}.${node.op_type}` : node.op_type;
+  return node.domain && node.domain !== "ai.onnx" ? `${node.domain}::${node.op_type}` : node.op_type;
 }
 
 function lines(texts: string[]): Line[] {
