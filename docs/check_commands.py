@@ -9,7 +9,7 @@ SOURCE_FOLDER; qconform is on the PATH. --show prints what every command of the 
 
 What a page shows is compared line by line:
   ...            on a line of its own stands for any lines, at the end of a line for any rest of it
-  0.4 s          times and rates are compared by their unit alone; VARYING lists the units
+  0.4 s          a time is like any other, in whatever unit; rates are compared by their unit alone
 Any number of blanks is like one.
 
 Comments right above a block, which no reader sees:
@@ -33,6 +33,7 @@ import time
 
 import page
 
+TIMES = ("ns", "us", "ms", "s", "min", "h")  # which one is printed depends on the machine
 VARYING = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)? ?(ns|us|ms|s|min|h|cases/s|cases a second|GMAC/s|GB/s|MiB/s)(?![\w/])")
 TOKEN = "<<<command of a page>>>"
 PAGE_SECONDS = 300  # a command that hangs
@@ -65,7 +66,9 @@ def commands_of(block):
 
 def normal(line):
     """A line without what may differ."""
-    return VARYING.sub(lambda match: "N " + match.group(1), " ".join(line.split()))
+    def stand_in(match):
+        return "N " + ("s" if match.group(1) in TIMES else match.group(1))
+    return VARYING.sub(stand_in, " ".join(line.split()))
 
 
 def trimmed(lines):
@@ -225,7 +228,8 @@ SAMPLES = (
     ("    $ echo a; echo b\n    a\n    b\n", 0), ("    $ echo a; echo b\n    a\n", 1), ("    $ echo a\n    b\n", 1),
     ("    $ echo a\n", 1), ("    $ true\n    a\n", 1), ("    $ seq 9\n    1\n    ...\n    9\n", 0),
     ("    $ seq 9\n    1\n    ...\n    8\n", 1), ("    $ seq 9\n    ...\n    8\n    ...\n", 0), ("```console\n$ echo a\nb\n```\n", 1),
-    ("    $ echo in 0.4 s\n    in 12 s\n", 0), ("    $ echo in 0.4 s\n    in 12 ms\n", 1), ("    $ echo 3 cases\n    4 cases\n", 1),
+    ("    $ echo in 0.4 s\n    in 12 s\n", 0), ("    $ echo in 0.4 s\n    in 12 ms\n", 0),
+    ("    $ echo 0.4 MiB/s\n    12 GB/s\n", 1), ("    $ echo 3 cases\n    4 cases\n", 1),
     ("    $ false\n    $ echo $?\n    1\n", 0), ("    $ echo a >&2\n    a\n", 0), ("    $ echo a \\\n    b\n    a b\n", 0),
     ("    $ x=1\n\ntext\n\n    $ echo $x\n    1\n", 0), ("    $ echo a  b c\n    a b ...\n", 0), ("    $ echo a c\n    a b ...\n", 1),
     ("<!-- not run: hours -->\n    $ false-program\n", 0), ("<!-- needs: no-such-program -->\n\n    $ false-program\n", 0),

@@ -262,6 +262,7 @@ TEST(OpenVino, TakesNoUnknownPrecision) {
 }
 
 TEST(OpenVino, StatesTheRewritingsThatExperimentsSwitchOff) {
+  backend::offer_libraries(libraries());
   const auto switches = backend::switches_of("openvino");
   ASSERT_EQ(switches.size(), 2U);
   EXPECT_EQ(backend::with_switches("openvino@precision=f32", switches),
