@@ -175,13 +175,13 @@ enum class VerdictKind : std::uint8_t {
   not_rejected,  ///< computed something out of contract
   crashed,
   timed_out,
-  out_of_bounds,  ///< wrote outside its output
+  out_of_bounds,  ///< wrote beside a tensor
   unwritten,      ///< left its output unwritten
   unsupported,    ///< declined: a clean refusal of a valid case, counted and listed
   inconsistent,   ///< answers that contradict each other, by a relation between them
   exited,         ///< ended its process
   out_of_memory,
-  read_out_of_bounds,  ///< touched memory beside an input
+  read_out_of_bounds,  ///< read memory beside an input
   nondeterministic,    ///< two runs of the case, two outputs
   changed_input,
   changed_float_mode,  ///< left other rounding or flushing modes behind

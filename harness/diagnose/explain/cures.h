@@ -40,8 +40,8 @@ struct Rewriting {
 /// backend of its own, in a process of its own.
 class Cures {
  public:
-  static constexpr int kSearches = 32;       ///< failures that a new set is looked for with
-  static constexpr std::size_t kOpened = 8;  ///< backends that are kept open
+  static constexpr int kSearches = 32;        ///< failures that a new set is looked for with
+  static constexpr std::size_t kOpened = 32;  ///< backends that are kept open
   static constexpr std::string_view kPrefix = "cured-by:";
 
   /// `backend` outlives it.

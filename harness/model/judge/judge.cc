@@ -178,7 +178,8 @@ struct OutcomeJudge {
     return beside(VerdictKind::out_of_bounds, "wrote", write.offset, write.side, write.of);
   }
   Verdict operator()(const outcome::ReadOutOfBounds& read) const {
-    return beside(VerdictKind::read_out_of_bounds, read.wrote ? "wrote" : "read", read.offset, read.side, read.tensor);
+    const VerdictKind kind = read.wrote ? VerdictKind::out_of_bounds : VerdictKind::read_out_of_bounds;
+    return beside(kind, read.wrote ? "wrote" : "read", read.offset, read.side, read.tensor);
   }
   Verdict operator()(const outcome::Nondeterministic& difference) const {
     return without_values(VerdictKind::nondeterministic, difference.detail);

@@ -259,6 +259,13 @@ TEST(Judge, ReportsWhatWentWrongOutsideTheOutput) {
   const Verdict write = judge(expected_of(plain()), WroteOutOfBounds{WroteOutOfBounds::Side::before, 3});
   EXPECT_EQ(write.kind, VerdictKind::out_of_bounds);
   EXPECT_EQ(write.detail, "wrote 3 bytes before the output");
+  const Verdict read = judge(expected_of(plain()), outcome::ReadOutOfBounds{"x", WroteOutOfBounds::Side::after, 1});
+  EXPECT_EQ(read.kind, VerdictKind::read_out_of_bounds);
+  EXPECT_EQ(read.detail, "read 1 byte past x");
+  const Verdict stray =
+      judge(expected_of(plain()), outcome::ReadOutOfBounds{"x", WroteOutOfBounds::Side::after, 1, true});
+  EXPECT_EQ(stray.kind, VerdictKind::out_of_bounds);
+  EXPECT_EQ(stray.detail, "wrote 1 byte past x");
   EXPECT_EQ(judge(expected_of(plain()), outcome::TimedOut{2}).kind, VerdictKind::timed_out);
   EXPECT_EQ(judge(expected_of(plain()), outcome::LeftUnwritten{"no output"}).kind, VerdictKind::unwritten);
 }

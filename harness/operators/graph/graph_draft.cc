@@ -39,7 +39,9 @@ Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::op
     axis_scales_ = scales;
     if (*axis != 1 || rng.chance(1, 2)) attributes.push_back({"axis", *axis});
   } else {
-    inputs.push_back(build.initializer(make::float32(scale)));
+    // An initializer that a caller may override is a fed scale to the runtime.
+    Tensor one = make::float32(scale);
+    inputs.push_back(rng.chance(1, 48) ? build.input(std::move(one)) : build.initializer(std::move(one)));
   }
   const bool omits = zp == 0 && q.type == uint8 && rng.chance(1, 2);
   if (!omits) {
@@ -152,10 +154,20 @@ std::optional<Wire> GraphDraft::quantize(const Wire& x, bool must_be_single) {
   return best;
 }
 
+std::optional<QuantizedBytes> GraphDraft::quantize_to_bytes(const Wire& x) {
+  const auto q = quantize(x, true);
+  if (!q || (q->type != uint8 && q->type != int8)) return std::nullopt;
+  const auto scale = static_cast<float>(q->scale);
+  const std::string scale_name = build.initializer(make::float32(scale));
+  const std::string zero_point_name = build.initializer(make::integer(q->type, zero_point_));
+  return QuantizedBytes{q->name, scale_name, zero_point_name, q->type, scale, zero_point_};
+}
+
 Wire GraphDraft::quantized(const Wire& x, ElementType type, double lo, double hi) {
   const double steps = type == uint16 || type == int16 ? 65535 : 255;
-  const double fitting =
-      (hi - lo > 0 ? std::max((hi - lo) / steps, 0x1p-120) : 0x1p-20) * (rng.chance(1, 4) ? 0.5 : 1.0);
+  // Rarely so small a scale that the quotients are beyond int32.
+  const double cut = rng.chance(1, 4) ? 0.5 : rng.chance(1, 64) ? 0x1p-26 : 1.0;
+  const double fitting = hi - lo > 0 ? std::max((hi - lo) / steps * cut, 0x1p-120) : 0x1p-20 * cut;
   int exponent = 0;
   (void)std::frexp(fitting, &exponent);
   const float scale = is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);

@@ -29,10 +29,22 @@ struct Wire {
   double scale = 1;  ///< the scale of quantized data, where it is one number
 };
 
+/// A value of int8 or uint8 with its parameters, and the names that nodes read all of them by.
+struct QuantizedBytes {
+  std::string name;
+  std::string scale_name;
+  std::string zero_point_name;
+  ElementType type;
+  float scale;
+  std::int64_t zero_point;
+
+  [[nodiscard]] std::vector<std::string> inputs() const { return {name, scale_name, zero_point_name}; }
+};
+
 class GraphDraft {
  public:
   GraphDraft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
-      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)) {}
+      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)), shift_(draw_shift(rng)) {}
 
   Rng rng;
   GraphBuilder build;
@@ -41,8 +53,8 @@ class GraphDraft {
   [[nodiscard]] std::int64_t opset() const { return build.opset_version(); }
 
   float draw_scale() {
-    if (is_exact_) return std::ldexp(1.0F, static_cast<int>(rng.between(-9, 0)));
-    return random_float(rng, static_cast<int>(rng.between(-9, 0)) - kMantissaBits);
+    const int exponent = static_cast<int>(rng.between(-9, 0)) + shift_;
+    return is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - kMantissaBits);
   }
 
   Tensor data(ElementType type, Shape shape) { return random_bits(rng, type, std::move(shape)); }
@@ -88,7 +100,15 @@ class GraphDraft {
   /// elements would have two right values.
   std::optional<Wire> quantize(const Wire& x, bool must_be_single);
 
+  /// Q of a float value to int8 or uint8, whose elements have one right value each where that can be had.
+  std::optional<QuantizedBytes> quantize_to_bytes(const Wire& x);
+
  private:
+  // In a few graphs all scales are so small that their products are beyond float32, or so large that sums are.
+  static int draw_shift(Rng& rng) {
+    if (!rng.chance(1, 24)) return 0;
+    return static_cast<int>(rng.chance(2, 3) ? rng.between(-72, -56) : rng.between(48, 56));
+  }
   [[nodiscard]] Wire quantized(const Wire& x, ElementType type, double lo, double hi);
 
  public:
@@ -97,6 +117,7 @@ class GraphDraft {
 
  private:
   bool is_exact_;
+  int shift_;  // of the exponents of scales
   GrowingGraph seen_;
   std::vector<float> axis_scales_;
   /// Initializers that weights were made of, which others of that shape may share.
@@ -119,6 +140,10 @@ struct WeightedStep {
 };
 /// Convolutions, products of matrices, and what is made of them.
 [[nodiscard]] std::span<const WeightedStep> product_steps();
+/// Products of quantized numbers as they are, and what makes them real numbers.
+[[nodiscard]] std::span<const WeightedStep> integer_steps();
+/// Operators of com.microsoft that are no products.
+[[nodiscard]] std::span<const WeightedStep> microsoft_steps();
 /// Steps that compute element by element, move data, or reduce them.
 [[nodiscard]] std::span<const WeightedStep> element_steps();
 
@@ -132,14 +157,17 @@ struct WeightedStep {
 [[nodiscard]] std::optional<Wire> packed_matmul(GraphDraft& draft, const Wire& x);
 /// A product with weights that DequantizeLinear reads in blocks.
 [[nodiscard]] std::optional<Wire> blocked_matmul(GraphDraft& draft, const Wire& x);
-/// LayerNormalization, BatchNormalization or InstanceNormalization.
+/// LayerNormalization, or a normalization over the channels of x.
 [[nodiscard]] std::optional<Wire> normalization(GraphDraft& draft, const Wire& x);
 
 /// Adds the pads, or a way to find them: auto_pad.
 void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attributes);
 
-/// A graph of one node that is no operator by itself.
+/// A graph of one node that is no operator by itself, or of tensors without axes or elements.
 [[nodiscard]] Case draw_alone(GraphDraft& draft);
+/// DynamicQuantizeLinear alone, and MatMulInteger.
+[[nodiscard]] Case dynamic_alone(GraphDraft& draft);
+[[nodiscard]] Case product_alone(GraphDraft& draft);
 
 /// The largest magnitude among bounds; 0 of none.
 [[nodiscard]] double largest_of(const std::optional<reference::graph::Bounds>& seen);

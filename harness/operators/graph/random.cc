@@ -16,10 +16,10 @@ constexpr std::uint64_t kGraphBlock = 64;
 
 const std::vector<WeightedStep>& all_steps() {
   static const std::vector<WeightedStep> all = [] {
-    const auto products = product_steps();
-    const auto others = element_steps();
-    std::vector<WeightedStep> steps(products.begin(), products.end());
-    steps.insert(steps.end(), others.begin(), others.end());
+    std::vector<WeightedStep> steps;
+    for (const auto& some : {product_steps(), integer_steps(), element_steps(), microsoft_steps()}) {
+      steps.insert(steps.end(), some.begin(), some.end());
+    }
     return steps;
   }();
   return all;

@@ -64,7 +64,7 @@ std::optional<Wire> pool(GraphDraft& d, const Wire& x) {
   std::vector<Attribute> attributes{{"kernel_shape", kernel},
                                     {"strides", Shape{d.rng.between(1, 2), d.rng.between(1, 2)}}};
   const std::uint64_t which = d.rng.below(4);
-  if (which == 0) return d.wire(d.build.node("GlobalAveragePool", {x.name}));
+  if (which == 0) return d.wire(d.build.node(d.rng.chance(1, 3) ? "GlobalMaxPool" : "GlobalAveragePool", {x.name}));
   if (d.rng.chance(1, 2)) {
     const auto pad = [&](std::size_t axis) { return kernel[axis] > 1 && d.rng.chance(1, 2) ? 1 : 0; };
     Shape pads{pad(0), pad(1), pad(0), pad(1)};
@@ -78,7 +78,7 @@ std::optional<Wire> pool(GraphDraft& d, const Wire& x) {
 
 std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
-  switch (d.rng.below(6)) {
+  switch (d.rng.below(7)) {
     case 0: {
       Shape order;
       for (std::int64_t i = 0; i < rank; ++i) order.push_back(i);
@@ -102,6 +102,10 @@ std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
       const std::string axes = d.build.initializer(make::integers(int64, {1}, {1}));
       return d.wire(d.build.node("Slice", {x.name, starts, ends, axes}));
     }
+    case 5: {
+      if (rank != 4 || x.shape[2] % 2 != 0 || x.shape[3] % 2 != 0) return std::nullopt;
+      return d.wire(d.build.node("SpaceToDepth", {x.name}, {{"blocksize", std::int64_t{2}}}));
+    }
     default: {
       if (rank != 4) return std::nullopt;
       const Shape pads{0, 0, d.rng.between(0, 1), 1, 0, 0, 0, d.rng.between(0, 1)};
@@ -122,18 +126,63 @@ std::optional<Wire> padded_pool(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node(d.rng.chance(1, 2) ? "MaxPool" : "AveragePool", {padded}, {{"kernel_shape", kernel}}));
 }
 
-// One of two tensors, element by element: by stated truth values, or by a comparison.
+// Truth values of this shape, stated.
+std::string stated_truths(GraphDraft& d, const Shape& shape) {
+  std::vector<std::int64_t> truths(static_cast<std::size_t>(elements_of(shape)));
+  for (std::int64_t& truth : truths) truth = d.rng.chance(1, 2) ? 1 : 0;
+  return d.build.initializer(make::integers(boolean, shape, truths));
+}
+
+std::string comparison(GraphDraft& d, const Wire& x, const Wire& other) {
+  static constexpr const char* kNames[] = {"Greater", "Less", "Equal", "GreaterOrEqual", "LessOrEqual"};
+  const std::size_t known = d.opset() >= 12 ? 5 : d.opset() >= 11 ? 3 : 2;
+  return d.build.node(kNames[d.rng.below(static_cast<std::uint32_t>(known))], {x.name, other.name});
+}
+
+// One of two tensors, element by element: by stated truth values, by a comparison, or by both.
 std::optional<Wire> choice(GraphDraft& d, const Wire& x) {
   const Wire other = d.operand(x.shape, d.rng.chance(1, 2));
-  std::string condition;
-  if (d.rng.chance(1, 2)) {
-    condition = d.build.node(d.rng.chance(1, 2) ? "Greater" : "Less", {x.name, other.name});
-  } else {
-    std::vector<std::int64_t> truths(static_cast<std::size_t>(elements_of(x.shape)));
-    for (std::int64_t& truth : truths) truth = d.rng.chance(1, 2) ? 1 : 0;
-    condition = d.build.initializer(make::integers(boolean, x.shape, truths));
+  std::string condition = d.rng.chance(1, 2) ? comparison(d, x, other) : stated_truths(d, x.shape);
+  switch (d.rng.below(6)) {
+    case 0: condition = d.build.node("Not", {condition}); break;
+    case 1: condition = d.build.node("And", {condition, stated_truths(d, {x.shape.back()})}); break;
+    case 2: condition = d.build.node("Or", {condition, stated_truths(d, {x.shape.back()})}); break;
+    default: break;
   }
   return d.wire(d.build.node("Where", {condition, x.name, other.name}));
+}
+
+// x with a constant that a node states.
+std::optional<Wire> stated_operand(GraphDraft& d, const Wire& x) {
+  if (d.opset() < 12) return std::nullopt;
+  const bool has_axis = d.rng.chance(1, 2);
+  std::vector<float> values(has_axis ? static_cast<std::size_t>(x.shape.back()) : 1);
+  for (float& value : values) value = static_cast<float>(d.rng.between(-16, 16)) / 8;
+  const Attribute stated = has_axis ? Attribute{"value_floats", values} : Attribute{"value_float", values[0]};
+  const std::string constant = d.build.node("Constant", {}, {stated});
+  return d.wire(d.build.node(d.rng.chance(1, 2) ? "Add" : "Mul", {x.name, constant}));
+}
+
+// A function of x, where it needs that of its magnitude.
+std::optional<Wire> function(GraphDraft& d, const Wire& x) {
+  if (d.is_exact() && d.rng.chance(7, 8)) return std::nullopt;
+  const double largest = largest_of(d.see(x.name, reference::Tier::exact));
+  if (!(largest > 0) || !std::isfinite(largest)) return std::nullopt;
+  const auto number = [&](float value) { return d.build.initializer(make::float32(value)); };
+  const float unit = std::exp2(static_cast<float>(-std::ceil(std::log2(largest))));
+  switch (d.rng.below(5)) {
+    case 0: return d.wire(d.build.node("Exp", {d.build.node("Mul", {x.name, number(unit * 4)})}));
+    case 1: return d.wire(d.build.node("Sqrt", {d.build.node("Abs", {x.name})}));
+    case 2: {
+      const std::string positive = d.build.node("Add", {d.build.node("Abs", {x.name}), number(1 / unit / 64)});
+      return d.wire(d.build.node(d.rng.chance(1, 2) ? "Log" : "Reciprocal", {positive}));
+    }
+    case 3: return d.wire(d.build.node("Pow", {x.name, number(d.rng.chance(1, 2) ? 2 : 3)}));
+    default: {
+      const std::string magnitude = d.build.node("Abs", {x.name});
+      return d.wire(d.build.node("Pow", {magnitude, number(d.rng.chance(1, 2) ? 0.5F : 1.5F)}));
+    }
+  }
 }
 
 // Q and DQ with a scale for each index of an axis.
@@ -173,10 +222,11 @@ std::optional<Wire> reduction(GraphDraft& d, const Wire& x) {
     const std::int64_t axis = is_of_one ? one - x.shape.begin() : rank - 1;
     return d.wire(d.build.node("Softmax", {x.name}, {{"axis", axis}}));
   }
+  const char* const name = d.rng.chance(1, 3) ? "ReduceMin" : "ReduceMean";
   if (d.opset() >= 18) {
-    return d.wire(d.build.node("ReduceMean", {x.name, d.build.initializer(make::integers(int64, {1}, {rank - 1}))}));
+    return d.wire(d.build.node(name, {x.name, d.build.initializer(make::integers(int64, {1}, {rank - 1}))}));
   }
-  return d.wire(d.build.node("ReduceMean", {x.name}, {{"axes", Shape{rank - 1}}}));
+  return d.wire(d.build.node(name, {x.name}, {{"axes", Shape{rank - 1}}}));
 }
 
 // Larger or smaller along the last axes.
@@ -206,46 +256,6 @@ std::optional<Wire> resize(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("Resize", {x.name, none, stated}, attributes));
 }
 
-// Operators of com.microsoft between two quantizations.
-std::optional<Wire> microsoft_step(GraphDraft& d, const Wire& x) {
-  const auto q = d.quantize(x, true);
-  if (!q || (q->type != uint8 && q->type != int8)) return std::nullopt;
-  const ElementType type = q->type;
-  const auto sx = static_cast<float>(q->scale);
-  std::vector<std::string> inputs{q->name, d.build.initializer(make::float32(sx)),
-                                  d.build.initializer(make::integer(type, d.last_zero_point()))};
-  std::vector<Attribute> attributes;
-  Wire y{"", type, q->shape};
-  float sy = sx;
-  std::int64_t zp = d.zero_point(type);
-  const char* op_type = "QLinearLeakyRelu";
-  const std::uint64_t which = d.rng.below(5);
-  if (which < 2) {
-    op_type = which == 0 ? "QLinearAdd" : "QLinearMul";
-    const float sb = d.draw_scale();
-    inputs.push_back(d.build.initializer(d.data(type, {q->shape.back()})));
-    inputs.push_back(d.build.initializer(make::float32(sb)));
-    const std::int64_t own = d.zero_point(type);
-    inputs.push_back(d.build.initializer(make::integer(type, own)));
-    sy = which == 0 ? sx + sb : sx * sb * 64;
-  } else if (which == 2) {
-    op_type = "QLinearSigmoid";
-    sy = 1.0F / 256;
-    zp = type == uint8 ? 0 : -128;
-  } else if (which == 3 && q->shape.size() == 4) {
-    op_type = "QLinearGlobalAveragePool";
-    y.shape = {q->shape[0], q->shape[1], 1, 1};
-    attributes.push_back({"channels_last", std::int64_t{0}});
-  } else {
-    attributes.push_back({"alpha", 0.25F});
-  }
-  if (d.is_exact()) sy = std::exp2(std::ceil(std::log2(sy)));
-  inputs.push_back(d.build.initializer(make::float32(sy)));
-  inputs.push_back(d.build.initializer(make::integer(type, zp)));
-  y.name = d.build.node(op_type, inputs, attributes, "com.microsoft");
-  return d.wire(d.dequantize(y, sy, zp).name);
-}
-
 }  // namespace
 
 std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
@@ -261,6 +271,12 @@ std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
   }
   if (x.shape.size() < 3) return std::nullopt;
   std::vector<std::string> inputs{x.name};
+  if (d.opset() >= 18 && d.rng.chance(1, 3)) {
+    const std::int64_t groups = x.shape[1] % 2 == 0 && d.rng.chance(2, 3) ? 2 : d.rng.chance(1, 2) ? x.shape[1] : 1;
+    const std::int64_t parameters = d.opset() >= 21 ? x.shape[1] : groups;
+    for (int i = 0; i < 2; ++i) inputs.push_back(numbers(parameters, false));
+    return d.wire(d.build.node("GroupNormalization", inputs, {{"num_groups", groups}}));
+  }
   const bool is_batch = d.rng.chance(1, 2);
   for (int i = 0; i < (is_batch ? 4 : 2); ++i) inputs.push_back(numbers(x.shape[1], i == 3));
   return d.wire(d.build.node(is_batch ? "BatchNormalization" : "InstanceNormalization", inputs));
@@ -290,9 +306,9 @@ std::optional<Wire> requantization(GraphDraft& d, const Wire& x) {
 }
 
 constexpr WeightedStep kElementSteps[] = {
-    {binary, 4},      {square, 1}, {division, 1},         {activation, 4},    {pool, 4}, {movement, 4},
-    {reduction, 1},   {resize, 1}, {microsoft_step, 2},   {normalization, 1}, {topk, 1}, {requantization, 2},
-    {padded_pool, 1}, {choice, 1}, {requantized_axis, 1}, {moved_half, 1}};
+    {binary, 4},           {square, 1},     {division, 1},      {activation, 4},     {pool, 4},          {movement, 4},
+    {reduction, 1},        {resize, 1},     {topk, 1},          {requantization, 2}, {padded_pool, 1},   {choice, 1},
+    {requantized_axis, 1}, {moved_half, 1}, {normalization, 1}, {function, 2},       {stated_operand, 1}};
 
 }  // namespace
 
