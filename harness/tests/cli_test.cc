@@ -459,6 +459,13 @@ TEST(Help, EveryCommandHasAnExample) {
   }
 }
 
+// An operator without a node in any drawn graph is one whose defects no suite finds.
+TEST(List, NamesNodesOfEveryOperatorInDrawnGraphs) {
+  const auto holes = nlohmann::json::parse(qconform("list holes --json --cases 6000").output);
+  ASSERT_GT(holes.size(), 80U);
+  for (const auto& one : holes) EXPECT_GT(one.at("nodes"), 0) << one.at("operator");
+}
+
 TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list kernels").output, HasSubstr("scalar"));
   EXPECT_THAT(qconform("list suites").output, HasSubstr("onnx:DIR"));

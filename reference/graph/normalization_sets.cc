@@ -36,7 +36,8 @@ Interval mean_of(const StepView& view, std::size_t first, std::size_t length, do
 }
 
 // Holds both readings: the mean of squared differences, and the mean of squares less the squared mean, which ONNX's
-// function body has and which cancels. Nothing where that leaves less than half of the variance.
+// function body has and which cancels. Nothing where that leaves less than half of the variance, and where a sum of
+// squares may overflow: float32 holds them for all types but float64.
 std::optional<RowMoments> moments_of(const Normalize& step, const StepView& view, std::size_t first) {
   const auto length = static_cast<std::size_t>(step.length);
   const auto n = static_cast<double>(length);
@@ -54,6 +55,8 @@ std::optional<RowMoments> moments_of(const Normalize& step, const StepView& view
     squares = {squares.lo + squared.lo, squares.hi + squared.hi};
     raw += square(x).hi;
   }
+  const double limit = view.result().type == ElementType::float64 ? kInfinity : overflow_of(ElementType::float32);
+  if (view.tier != Tier::exact && std::max(raw, squares.hi) >= limit) return std::nullopt;
   const double rounding = (n + 3) * unit + n * 0x1p-52;
   Interval variance{squares.lo / n * (1 - rounding), squares.hi / n * (1 + rounding)};
   if (step.centred && view.carries_chain()) {

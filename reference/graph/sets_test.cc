@@ -278,6 +278,16 @@ TEST(GraphSets, AreOpenWhereAFloatMayOverflow) {
   EXPECT_FALSE(product.is_open(1));
 }
 
+TEST(GraphSets, AreOpenWhereASumOfSquaresMayOverflow) {
+  for (const double largest : {0x1p63, 0x1p64}) {
+    Program program;
+    program.values = {{ElementType::float32, {2}, {largest, 0}}, {ElementType::float32, {2}}};
+    program.steps = {{Normalize{.length = 2, .epsilon = 1e-5, .centred = true}, {0}, 1}};
+    program.outputs = {1};
+    EXPECT_EQ(bounds_of(program, Tier::any_association)[1].is_open(0), largest == 0x1p64);
+  }
+}
+
 // Returns the bounds of y = DQ(x) for one element.
 Interval of_dequantized(Dequantize what, double x, Tier tier) {
   Program program;
@@ -373,6 +383,18 @@ TEST(GraphSets, AreOpenBehindAZeroPointThatIsNoNumber) {
   Dequantize what = dequantize(ElementType::float8e4m3fn, 1, 1, 0);
   what.node.x_zero_point = {std::nan("")};
   for (const Tier tier : kGraphTiers) EXPECT_TRUE(of_dequantized(what, 1, tier).is_open());
+}
+
+// What makes the sum small again comes behind it: alpha, or the number of an average's elements.
+TEST(GraphSets, AreOpenWhereASumMayOverflowBeforeItIsScaled) {
+  for (const Tier tier : {Tier::as_written, Tier::any_association}) {
+    const WeightedSum scaled{.taps = MatrixTaps{.k = 1}, .alpha = 0x1p-40};
+    const WeightedSum averaged{.taps = MatrixTaps{.k = 1}, .divisor = {1 << 20}};
+    for (const WeightedSum& step : {scaled, averaged}) {
+      EXPECT_TRUE(of_two(step, ElementType::float32, 0x1p100, 0x1p30, tier).is_open());
+      EXPECT_FALSE(of_two(step, ElementType::float32, 0x1p100, 0x1p20, tier).is_open());
+    }
+  }
 }
 
 TEST(GraphSets, AreOpenWhereASumMayOverflowByItsRoundings) {

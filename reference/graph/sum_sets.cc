@@ -34,6 +34,7 @@ struct SumBall {
   double magnitude = 0;
   double radius = 0;
   std::int64_t terms = 0;
+  double largest = 0;  // of the magnitudes before alpha, the bias and the divisor and behind them
 };
 
 // The sum over the taps of one element; `b` is null where there is one factor only.
@@ -105,6 +106,7 @@ std::optional<int> unit_of(const WeightedSum& step, const StepView& view) {
 }
 
 void finish(const WeightedSum& step, std::size_t i, const OperandFactors* c, SumBall& sum) {
+  sum.largest = sum.magnitude;
   sum.value *= step.alpha;
   sum.magnitude *= std::fabs(step.alpha);
   sum.radius *= std::fabs(step.alpha);
@@ -114,6 +116,7 @@ void finish(const WeightedSum& step, std::size_t i, const OperandFactors* c, Sum
     sum.magnitude += std::fabs(step.beta) * c->magnitude_of(at);
     sum.radius += std::fabs(step.beta) * c->radius_of(at);
   }
+  sum.largest = std::max(sum.largest, sum.magnitude);
   if (!step.divisor.empty()) {
     sum.value /= step.divisor[i];
     sum.magnitude /= step.divisor[i];
@@ -160,7 +163,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     finish(step, i, c ? &*c : nullptr, sums[i]);
     const SumBall& sum = sums[i];
-    if (!std::isfinite(sum.magnitude) || sum.magnitude >= overflow_of(view.result().type) || m >= unity) {
+    if (!std::isfinite(sum.magnitude) || sum.largest >= overflow_of(view.result().type) || m >= unity) {
       y.set(i, kOpen);
       if (carries_chain) y.magnitude[i] = kInfinity;
       continue;

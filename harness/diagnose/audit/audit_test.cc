@@ -42,7 +42,7 @@ TEST(Audit, TheCorpusKillsEveryMutantThatIsNotAdmitted) {
 
 // Random graphs are for models of graphs, and for no others. Right rewritings pass.
 TEST(Audit, GraphsKillEveryMutantOfGraphsThatIsNotAdmitted) {
-  const Audit graphs = audit_of("graphs", 1200);
+  const Audit graphs = audit_of("graphs", 2400);
   EXPECT_EQ(graphs.graphs, graphs.cases);
   EXPECT_GE(graphs.killable(), 21U);
   std::uint64_t admitted = 0;

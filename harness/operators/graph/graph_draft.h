@@ -52,6 +52,9 @@ class GraphDraft {
   [[nodiscard]] bool is_exact() const { return is_exact_; }
   [[nodiscard]] std::int64_t opset() const { return build.opset_version(); }
 
+  /// Takes scales back to where gates are neither open nor shut.
+  void keep_scales_usual() { shift_ = 0; }
+
   float draw_scale() {
     const int exponent = static_cast<int>(rng.between(-9, 0)) + shift_;
     return is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - kMantissaBits);

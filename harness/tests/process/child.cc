@@ -191,10 +191,12 @@ bool declares_inputs(const std::string& bytes) {
   const onnx::GraphProto& graph = model.graph();
   if (graph.node_size() == 1) {
     const auto& read = graph.node(0).input();
-    return graph.input_size() == 1 && std::find(read.begin(), read.end(), graph.input(0).name()) != read.end();
+    return graph.input_size() > 0 && std::all_of(graph.input().begin(), graph.input().end(), [&](const auto& input) {
+             return std::find(read.begin(), read.end(), input.name()) != read.end();
+           });
   }
   const auto& held = graph.initializer();
-  return graph.input_size() > 0 && graph.input_size() < graph.initializer_size() &&
+  return graph.input_size() > 0 &&
          std::all_of(graph.input().begin(), graph.input().end(), [&](const onnx::ValueInfoProto& input) {
            return std::any_of(held.begin(), held.end(), [&](const onnx::TensorProto& tensor) {
              return tensor.name() == input.name() && tensor.data_type() == input.type().tensor_type().elem_type();
