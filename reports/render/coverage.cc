@@ -17,14 +17,20 @@ char sign_of(LayerState state) {
 }
 
 std::string wrong_layer_row(const ModelLayerResult& layer, std::size_t position) {
-  const double share =
-      static_cast<double>(layer.wrong_elements) / static_cast<double>(std::max<std::uint64_t>(1, layer.elements));
-  return fmt::format("  {:>5}  {}  {:.3g} % of {} elements wrong, {}  {}\n", position + 1,
-                     layer.state == LayerState::wrong ? "wrong itself" : "wrong behind", 100.0 * share,
-                     with_thousands(layer.elements), shown(layer.finding), shown(layer.id));
+  return fmt::format("  {:>5}  {}  {}, {}  {}\n", position + 1,
+                     layer.state == LayerState::wrong ? "wrong itself" : "wrong behind", share_text(layer),
+                     shown(layer.finding), shown(layer.id));
 }
 
 }  // namespace
+
+std::string share_text(const ModelLayerResult& layer) {
+  if (layer.state == LayerState::not_judged) return "not judged";
+  if (!layer.is_wrong()) return with_thousands(layer.elements) + " elements";
+  const auto elements = static_cast<double>(std::max<std::uint64_t>(1, layer.elements));
+  return fmt::format("{:.3g} % of {} elements wrong", 100.0 * static_cast<double>(layer.wrong_elements) / elements,
+                     with_thousands(layer.elements));
+}
 
 std::string layer_lines(const ModelRun& run) {
   constexpr std::size_t kWidth = 100;

@@ -224,10 +224,40 @@ std::string relations_row(const BackendResult& backend) {
                      broken > 0 ? fmt::format("**{}**", with_thousands(broken)) : "0");
 }
 
+constexpr std::string_view kLayersHead =
+    "\n| layer | name | state | share | finding |\n"
+    "|--:|---|---|---|---|\n";
+
+std::string first_wrong_line(const ModelRun& run) {
+  const auto first = run.first_wrong();
+  if (!first) return fmt::format("\nNone of {} is wrong.\n", plural(run.layers.size(), "layer"));
+  return fmt::format("\nFirst wrong layer: {} of {}, {}.\n", *first + 1, run.layers.size(),
+                     code(run.layers[static_cast<std::size_t>(*first)].id));
+}
+
+// The first wrong layer of a whole model, and each that is wrong.
+void add_layers(const ModelRun& run, LimitedText& text) {
+  constexpr std::size_t kShown = 20;
+  text.add(first_wrong_line(run));
+  bool has_head = false;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    const ModelLayerResult& layer = run.layers[i];
+    if (!layer.is_wrong() || ++wrong > kShown) continue;
+    const std::string row =
+        fmt::format("| {} | {} | {} | {} | {} |\n", i + 1, escaped(layer.id),
+                    kLayerStates[static_cast<std::size_t>(layer.state)], share_text(layer), escaped(layer.finding));
+    text.add(has_head ? row : std::string(kLayersHead) + row);
+    has_head = true;
+  }
+  if (wrong > kShown) text.add(fmt::format("\nand {} more\n", wrong - kShown));
+}
+
 }  // namespace
 
 std::string to_markdown(const Report& report, std::size_t limit) {
   LimitedText text(verdict_lines(report), limit);
+  if (report.model) add_layers(*report.model, text);
   bool has_head = false;
   const auto add_row = [&](const std::string& row) {
     text.add(has_head ? row : std::string(kTableHead) + row);

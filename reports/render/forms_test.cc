@@ -321,6 +321,36 @@ TEST(Junit, FailuresErrorsAndSkippedTestsFollowTheVerdict) {
               HasSubstr("<skipped type=\"crashed\" message=\"waived by known-7: since 2019 (their issue 7)\">"));
 }
 
+// Three layers of a whole model: right, wrong, and right on what that led to.
+Report report_with_layers() {
+  Report report = report_with(finding_of(VerdictKind::wrong));
+  report.model.emplace().layers = {
+      {.id = "a|b", .state = LayerState::right, .elements = 8},
+      {.id = "conv", .state = LayerState::wrong, .elements = 8, .wrong_elements = 2, .worst = {}, .finding = "F1"},
+      {.id = "relu", .state = LayerState::fed_wrong, .elements = 8},
+      {.id = "lstm", .state = LayerState::not_judged}};
+  return report;
+}
+
+TEST(Junit, HasATestForEachLayerOfAModel) {
+  const std::string text = to_junit(report_with_layers());
+  EXPECT_THAT(text, HasSubstr("classname=\"qconform.mine.layers\" name=\"1 a|b\""));
+  EXPECT_THAT(text, HasSubstr("<failure type=\"wrong\" message=\"25 % of 8 elements wrong\">F1: "));
+  EXPECT_THAT(text, HasSubstr("right on the values that a wrong layer led to"));
+  EXPECT_THAT(text, HasSubstr("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\""));
+}
+
+TEST(Markdown, NamesTheFirstWrongLayerOfAModel) {
+  Report report = report_with_layers();
+  const std::string text = to_markdown(report, 30000);
+  EXPECT_THAT(text, HasSubstr("First wrong layer: 2 of 4, `conv`.\n"));
+  EXPECT_THAT(text, HasSubstr("| 2 | conv | wrong | 25 % of 8 elements wrong | F1 |\n"));
+  report.model->layers[1].state = LayerState::right;
+  EXPECT_THAT(to_markdown(report, 30000), HasSubstr("None of 4 layers is wrong.\n"));
+  report.model->layers.assign(30, {.id = "x", .state = LayerState::wrong, .elements = 1, .wrong_elements = 1});
+  EXPECT_THAT(to_markdown(report, 30000), HasSubstr("\nand 10 more\n"));
+}
+
 TEST(Junit, ABackendThatPassesNothingFails) {
   Report report = report_with(finding_of(VerdictKind::wrong));
   report.findings.clear();

@@ -110,6 +110,24 @@ TestCase test_of(const NodeCoverage& model, const BackendResult& backend) {
   return test;
 }
 
+// A layer of a whole model. One that is fed wrong values is right itself.
+TestCase test_of(const ModelLayerResult& layer, std::size_t position, const BackendResult& backend) {
+  TestCase test{"qconform." + backend.info.name + ".layers",
+                fmt::format("{} {}", position + 1, layer.id),
+                junit::TestResult::passed,
+                "",
+                "",
+                share_text(layer) + "\n"};
+  if (layer.state == LayerState::fed_wrong) test.text += "right on the values that a wrong layer led to\n";
+  if (layer.state == LayerState::not_judged) test.result = junit::TestResult::skipped;
+  if (!layer.is_wrong()) return test;
+  test.message = share_text(layer);
+  test.result = backend.decides ? junit::TestResult::failed : junit::TestResult::skipped;
+  test.type = kLayerStates[static_cast<std::size_t>(layer.state)];
+  test.text = fmt::format("{}: {}\n", layer.finding, layer.worst ? element_text(*layer.worst) : share_text(layer));
+  return test;
+}
+
 TestSuite new_suite(const Report& report, const BackendResult& backend, const std::string& subject) {
   TestSuite suite;
   suite.name = backend.info.name + "." + subject;
@@ -156,6 +174,13 @@ std::vector<TestSuite> suites_of(const Report& report, const BackendResult& back
   if (!backend.nodes.empty()) {
     TestSuite suite = new_suite(report, backend, "model");
     for (const NodeCoverage& model : backend.nodes) suite.cases.push_back(test_of(model, backend));
+    suites.push_back(std::move(suite));
+  }
+  if (report.model && (report.backends.size() == 1 || report.model->backend == backend.info.name)) {
+    TestSuite suite = new_suite(report, backend, "layers");
+    for (std::size_t i = 0; i < report.model->layers.size(); ++i) {
+      suite.cases.push_back(test_of(report.model->layers[i], i, backend));
+    }
     suites.push_back(std::move(suite));
   }
   // The time of a backend is known as a whole.

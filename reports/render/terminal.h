@@ -115,6 +115,9 @@ struct Fact {
 /// each backend was not judged on. Empty without models.
 [[nodiscard]] std::string node_lines(const Report& report, const Painter& paint);
 
+/// "1.5 % of 96 elements wrong" of a layer that is wrong, else how many elements it has or why it has no share.
+[[nodiscard]] std::string share_text(const ModelLayerResult& layer);
+
 /// Shows each layer of a whole model as a character, lists the wrong ones with their shares, and names the first.
 [[nodiscard]] std::string layer_lines(const ModelRun& run);
 
