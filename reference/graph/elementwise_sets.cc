@@ -351,6 +351,7 @@ Spread of_integers(const Elementwise& step, const StepView& view) {
   for (std::size_t i = 0; i < y.size(); ++i) {
     y.set(i, x.at(step.element_of(0, i)));
     y.magnitude[i] = std::max(std::fabs(y.lo[i]), std::fabs(y.hi[i]));
+    view.open_beyond_range(y, i);
   }
   return y;
 }

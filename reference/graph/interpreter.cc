@@ -238,9 +238,31 @@ class Interpreter {
     return is_exact ? weighted_sum<double>(sum) : weighted_sum<float>(sum);
   }
 
+  // Sums of integers are exact in any order: b is read in its own. Empty where that is not neighbour by neighbour.
+  [[nodiscard]] Elements integer_sums(const WeightedSum& what) const {
+    const auto* taps = std::get_if<MatrixTaps>(&what.taps);
+    if (taps == nullptr || !is_integer(type_) || !what.has_factor || what.part || taps->b_column != 1) return {};
+    const Elements& a = operand(0);
+    const Elements& b = operand(1);
+    const auto columns = static_cast<std::size_t>(taps->n);
+    Elements sums(count_);
+    for (std::size_t row = 0; columns > 0 && row < count_ / columns; ++row) {
+      const std::size_t batch = row / static_cast<std::size_t>(taps->m);
+      const std::int64_t in_batch = static_cast<std::int64_t>(row) % taps->m;
+      for (std::int64_t k = 0; k < taps->k; ++k) {
+        const double factor =
+            a[static_cast<std::size_t>(taps->a_begin[batch] + in_batch * taps->a_row + k * taps->a_inner)];
+        const auto first = static_cast<std::size_t>(taps->b_begin[batch] + k * taps->b_inner);
+        for (std::size_t j = 0; j < columns; ++j) sums[row * columns + j] += factor * b[first + j];
+      }
+    }
+    return sums;
+  }
+
   template <typename T>
   Elements weighted_sum(const WeightedSum& what) {
     Elements y(count_);
+    const Elements integers = integer_sums(what);
     ProductSum<T> sum(arithmetic_);
     const Elements& a = operand(0);
     const Elements* b = what.has_factor ? &operand(1) : nullptr;
@@ -251,8 +273,8 @@ class Interpreter {
     };
     for (std::size_t i = 0; i < count_; ++i) {
       sum.clear();
-      what.for_each_term(i, add);
-      T total = sum.total();
+      if (integers.empty()) what.for_each_term(i, add);
+      T total = integers.empty() ? sum.total() : static_cast<T>(integers[i]);
       if (c == nullptr) {
         total = sum.flush(alpha * total);
       } else {

@@ -72,7 +72,11 @@ Interval StepView::underflowed(Interval exact) const {
     if (std::fabs(end) < kSmallestKept) return 0.0;
     return std::fabs(end) < smallest_normal ? rounded_to_type(result().type, end) : end;
   };
-  return hull(exact, {moved(exact.lo), moved(exact.hi)});
+  // Roundings there are no share of the number: the smallest number bounds each.
+  const double smallest = std::ldexp(1, smallest_exponent(bits()));
+  const auto slack = [&](double end) { return end != 0 && std::fabs(end) < smallest_normal ? smallest : 0.0; };
+  const Interval wide{exact.lo - slack(exact.lo), exact.hi + slack(exact.hi)};
+  return hull(wide, {moved(exact.lo), moved(exact.hi)});
 }
 
 Interval StepView::rounded(Interval exact) const {

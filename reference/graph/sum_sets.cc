@@ -6,27 +6,37 @@
 namespace qconform::reference::graph {
 namespace {
 
-// An operand by middle, radius and magnitude: a product of many terms needs fewer operations by these than by ends.
+// An operand by middle, radius and magnitude: a product of many terms needs fewer operations by these than by ends. The
+// spread outlives it.
 struct OperandFactors {
-  std::vector<double> middle;
-  std::vector<double> radius;     // empty: 0 everywhere
-  std::vector<double> magnitude;  // empty: that of the middle
+  std::span<const double> middle;  // the spread's own ends where each element is one number
+  std::vector<double> radius;      // empty: 0 everywhere
+  std::vector<double> magnitude;   // empty: that of the middle
 
-  explicit OperandFactors(const Spread& spread) : middle(spread.size()) {
-    if (!spread.magnitude.empty() || spread.lo != spread.hi) magnitude.resize(spread.size());
+  explicit OperandFactors(const Spread& spread) : middle(spread.lo) {
+    const bool is_single = spread.lo == spread.hi;
+    if (!spread.magnitude.empty() || !is_single) magnitude.resize(spread.size());
+    for (std::size_t i = 0; i < magnitude.size(); ++i) magnitude[i] = spread.magnitude_at(i);
+    if (is_single) return;
+    middles_ = spread.lo;
+    radius.resize(spread.size());
     for (std::size_t i = 0; i < spread.size(); ++i) {
-      if (!magnitude.empty()) magnitude[i] = spread.magnitude_at(i);
-      middle[i] = spread.lo[i];
       if (spread.lo[i] == spread.hi[i]) continue;
-      if (radius.empty()) radius.resize(spread.size());
-      middle[i] = spread.lo[i] / 2 + spread.hi[i] / 2;
-      radius[i] = above(std::max(spread.hi[i] - middle[i], middle[i] - spread.lo[i]));
+      middles_[i] = spread.lo[i] / 2 + spread.hi[i] / 2;
+      radius[i] = above(std::max(spread.hi[i] - middles_[i], middles_[i] - spread.lo[i]));
     }
+    middle = middles_;
   }
+  explicit OperandFactors(Spread&&) = delete;
+  OperandFactors(const OperandFactors&) = delete;
+  OperandFactors& operator=(const OperandFactors&) = delete;
   [[nodiscard]] double radius_of(std::size_t i) const { return radius.empty() ? 0 : radius[i]; }
   [[nodiscard]] double magnitude_of(std::size_t i) const {
     return magnitude.empty() ? std::fabs(middle[i]) : magnitude[i];
   }
+
+ private:
+  std::vector<double> middles_;
 };
 
 struct SumBall {
@@ -53,6 +63,53 @@ SumBall sum_of(const WeightedSum& step, std::size_t output, const OperandFactors
     sum.radius += std::fabs(a.middle[i]) * factor_radius + a.radius_of(i) * (std::fabs(factor) + factor_radius);
   });
   return sum;
+}
+
+// The sums of rows of a with the columns of b, which are neighbours there. b is read in its own order, so that caches
+// hold what comes next; each sum takes its terms in the order that sum_of() has.
+std::vector<SumBall> sums_of_rows(const MatrixTaps& taps, const OperandFactors& a, const OperandFactors& b) {
+  const auto columns = static_cast<std::size_t>(taps.n);
+  const bool is_determined = a.radius.empty() && b.radius.empty();
+  std::vector<SumBall> sums;
+  sums.reserve(taps.a_begin.size() * static_cast<std::size_t>(taps.m) * columns);
+  std::vector<double> value(columns);
+  std::vector<double> magnitude(columns);
+  std::vector<double> radius(columns);
+  for (std::int64_t row = 0; row < static_cast<std::int64_t>(taps.a_begin.size()) * taps.m; ++row) {
+    std::fill(value.begin(), value.end(), 0);
+    std::fill(magnitude.begin(), magnitude.end(), 0);
+    std::fill(radius.begin(), radius.end(), 0);
+    const auto batch = static_cast<std::size_t>(row / taps.m);
+    auto i = static_cast<std::size_t>(taps.a_begin[batch] + row % taps.m * taps.a_row);
+    auto first = static_cast<std::size_t>(taps.b_begin[batch]);
+    for (std::int64_t k = 0; k < taps.k; ++k) {
+      const double factor = a.middle[i];
+      const double size = a.magnitude_of(i);
+      for (std::size_t j = 0; j < columns; ++j) {
+        value[j] += factor * b.middle[first + j];
+        magnitude[j] += size * b.magnitude_of(first + j);
+      }
+      const double wide = a.radius_of(i);
+      for (std::size_t j = 0; j < columns && !is_determined; ++j) {
+        const double other = b.radius_of(first + j);
+        radius[j] += std::fabs(factor) * other + wide * (std::fabs(b.middle[first + j]) + other);
+      }
+      i += static_cast<std::size_t>(taps.a_inner);
+      first += static_cast<std::size_t>(taps.b_inner);
+    }
+    for (std::size_t j = 0; j < columns; ++j) sums.push_back({value[j], magnitude[j], radius[j], taps.k, 0});
+  }
+  return sums;
+}
+
+// The sums of every element of the result. `b` is null where there is one factor only.
+std::vector<SumBall> sums_of(const WeightedSum& step, std::size_t elements, const OperandFactors& a,
+                             const OperandFactors* b) {
+  const auto* matrix = std::get_if<MatrixTaps>(&step.taps);
+  if (matrix != nullptr && matrix->b_column == 1 && b != nullptr && !step.part) return sums_of_rows(*matrix, a, *b);
+  std::vector<SumBall> sums(elements);
+  for (std::size_t i = 0; i < elements; ++i) sums[i] = sum_of(step, i, a, b);
+  return sums;
 }
 
 // The chain behind an operand: a DQ's own rounding is among the five of every chain.
@@ -128,19 +185,17 @@ void finish(const WeightedSum& step, std::size_t i, const OperandFactors* c, Sum
 
 Spread spread_of(const WeightedSum& step, const StepView& view) {
   const OperandFactors a(*view.operands[0]);
-  const std::optional<OperandFactors> b =
-      step.has_factor ? std::optional<OperandFactors>(*view.operands[1]) : std::nullopt;
+  std::optional<OperandFactors> b;
+  if (step.has_factor) b.emplace(*view.operands[1]);
+  std::optional<Spread> fused_bias;
   std::optional<OperandFactors> c;
   if (!step.c_index.empty()) {
-    const bool is_fused = view.tier >= Tier::fused_int8;
-    c = is_fused ? OperandFactors(with_fused_bias(step, view)) : OperandFactors(*view.operands.back());
+    if (view.tier >= Tier::fused_int8) fused_bias = with_fused_bias(step, view);
+    c.emplace(fused_bias ? *fused_bias : *view.operands.back());
   }
-  std::vector<SumBall> sums(view.elements());
+  std::vector<SumBall> sums = sums_of(step, view.elements(), a, b ? &*b : nullptr);
   std::int64_t most_terms = 1;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    sums[i] = sum_of(step, i, a, b ? &*b : nullptr);
-    most_terms = std::max(most_terms, sums[i].terms);
-  }
+  for (const SumBall& sum : sums) most_terms = std::max(most_terms, sum.terms);
 
   const Chain chain = chain_of(step, view, most_terms);
   const bool is_whole = is_integer(view.result().type);

@@ -136,6 +136,8 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
                                       const Outcome& outcome, const Verdict& verdict) {
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) {
     std::string signature = ends_alike(verdict.kind) ? cured_part_of(backend, test_case) : std::string();
+    const std::string kind = ", " + std::string(name_of(verdict.kind));  // how a part fails has it already
+    if (signature.ends_with(kind)) signature.resize(signature.size() - kind.size());
     if (!signature.empty()) signature += ", " + signature_of(verdict);
     note_without_values(backend, test_case, expected, signature.empty() ? signature_of(verdict) : signature);
     return signature;

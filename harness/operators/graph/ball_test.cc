@@ -4,6 +4,7 @@
 #include "harness/graphs/case_graph.h"
 #include "harness/model/operator.h"
 #include "harness/operators/graph/graph.h"
+#include "harness/operators/graph/graph_draft.h"
 #include "harness/tests/arbitrary_case.h"
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/graph_check.h"
@@ -60,6 +61,32 @@ TEST(GraphBalls, HoldResizedAndRecurrentNodes) {
 
 TEST(GraphBallsSlow, AMillionElementsOfResizedAndRecurrentNodes) {
   for (const char* op_type : {"Resize", "LSTM", "GRU"}) check_nodes(op_type, 1'000'000);
+}
+
+// Nodes that are drawn as a graph of their own. Undecided is what follows from a first state of zeros, whose scale is
+// open.
+void check_alone(std::string_view op_type, std::int64_t elements) {
+  oracle::SetCheck check;
+  for (std::uint64_t i = 0; check.elements < elements; ++i) {
+    drawn_graphs::GraphDraft draft(41, i, kNewestOpset);
+    const Case test_case = drawn_graphs::draw_alone(draft);
+    if (test_case.nodes.back().op_type != op_type) continue;
+    reference::Contract contract;
+    const auto lowered = lower_graph(test_case, contract);
+    ASSERT_TRUE(lowered.has_value()) << op_type << " " << i;
+    check_sets(lowered->program, check);
+    ASSERT_EQ(check.outside, 0) << op_type << " " << i << ": " << check.first_outside;
+    ASSERT_EQ(check.narrower, 0) << op_type << " " << i << ": " << check.first_outside;
+  }
+  EXPECT_LT(check.undecided * 3, check.elements) << op_type;
+}
+
+TEST(GraphBalls, HoldNodesThatAreDrawnAlone) {
+  for (const char* op_type : {"QMoE", "GatherBlockQuantized", "DynamicQuantizeLSTM"}) check_alone(op_type, 2'000);
+}
+
+TEST(GraphBallsSlow, AMillionElementsOfNodesThatAreDrawnAlone) {
+  for (const char* op_type : {"QMoE", "GatherBlockQuantized", "DynamicQuantizeLSTM"}) check_alone(op_type, 1'000'000);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct QuantizedBytes {
 class GraphDraft {
  public:
   GraphDraft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
-      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)), shift_(draw_shift(rng)) {}
+      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)) {}
 
   Rng rng;
   GraphBuilder build;
@@ -52,11 +52,8 @@ class GraphDraft {
   [[nodiscard]] bool is_exact() const { return is_exact_; }
   [[nodiscard]] std::int64_t opset() const { return build.opset_version(); }
 
-  /// Takes scales back to where gates are neither open nor shut.
-  void keep_scales_usual() { shift_ = 0; }
-
   float draw_scale() {
-    const int exponent = static_cast<int>(rng.between(-9, 0)) + shift_;
+    const int exponent = static_cast<int>(rng.between(-9, 0));
     return is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - kMantissaBits);
   }
 
@@ -107,11 +104,6 @@ class GraphDraft {
   std::optional<QuantizedBytes> quantize_to_bytes(const Wire& x);
 
  private:
-  // In a few graphs all scales are so small that their products are beyond float32, or so large that sums are.
-  static int draw_shift(Rng& rng) {
-    if (!rng.chance(1, 24)) return 0;
-    return static_cast<int>(rng.chance(2, 3) ? rng.between(-72, -56) : rng.between(48, 56));
-  }
   [[nodiscard]] Wire quantized(const Wire& x, ElementType type, double lo, double hi);
 
  public:
@@ -120,7 +112,6 @@ class GraphDraft {
 
  private:
   bool is_exact_;
-  int shift_;  // of the exponents of scales
   GrowingGraph seen_;
   std::vector<float> axis_scales_;
   /// Initializers that weights were made of, which others of that shape may share.

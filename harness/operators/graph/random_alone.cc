@@ -39,7 +39,6 @@ Case gathered_alone(GraphDraft& d) {
 
 // A layer of one direction, whose gates are neither open nor shut.
 Case lstm_alone(GraphDraft& d) {
-  d.keep_scales_usual();
   const std::int64_t steps = d.rng.between(1, 4);
   const std::int64_t batch = d.rng.between(1, 3);
   const std::int64_t size = d.rng.between(1, 8);
