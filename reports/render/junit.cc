@@ -124,7 +124,8 @@ TestCase test_of(const ModelLayerResult& layer, std::size_t position, const Back
   test.message = share_text(layer);
   test.result = backend.decides ? junit::TestResult::failed : junit::TestResult::skipped;
   test.type = kLayerStates[static_cast<std::size_t>(layer.state)];
-  test.text = fmt::format("{}: {}\n", shown(layer.finding), layer.worst ? element_text(*layer.worst) : share_text(layer));
+  test.text =
+      fmt::format("{}: {}\n", shown(layer.finding), layer.worst ? element_text(*layer.worst) : share_text(layer));
   return test;
 }
 
