@@ -241,10 +241,12 @@ Checked check_all(std::string_view relation, Backend& backend, std::uint64_t cas
                   std::vector<Backend*> siblings = {}) {
   Checked result;
   GuardedOutput output;
-  for (std::uint64_t i = 0; i < cases; ++i) {
+  std::uint64_t checked = 0;
+  for (std::uint64_t i = 0; checked < cases; ++i) {
     const Case graph = graph_case(11, i);
     const auto subject = subject_of(graph);
     if (!subject) continue;
+    ++checked;
     const FormedOutput base = run_for_output(backend, graph, output);
     const Relation& known = *find_relation(relation);
     const RelationCheck check = base.tensor
