@@ -240,22 +240,18 @@ class Interpreter {
 
   // Sums of integers are exact in any order: b is read in its own. Empty where that is not neighbour by neighbour.
   [[nodiscard]] Elements integer_sums(const WeightedSum& what) const {
-    const auto* taps = std::get_if<MatrixTaps>(&what.taps);
-    if (taps == nullptr || !is_integer(type_) || !what.has_factor || what.part || taps->b_column != 1) return {};
+    const MatrixTaps* taps = what.whole_product();
+    if (taps == nullptr || !is_integer(type_) || taps->b_column != 1) return {};
     const Elements& a = operand(0);
     const Elements& b = operand(1);
     const auto columns = static_cast<std::size_t>(taps->n);
     Elements sums(count_);
-    for (std::size_t row = 0; columns > 0 && row < count_ / columns; ++row) {
-      const std::size_t batch = row / static_cast<std::size_t>(taps->m);
-      const std::int64_t in_batch = static_cast<std::int64_t>(row) % taps->m;
-      for (std::int64_t k = 0; k < taps->k; ++k) {
-        const double factor =
-            a[static_cast<std::size_t>(taps->a_begin[batch] + in_batch * taps->a_row + k * taps->a_inner)];
-        const auto first = static_cast<std::size_t>(taps->b_begin[batch] + k * taps->b_inner);
-        for (std::size_t j = 0; j < columns; ++j) sums[row * columns + j] += factor * b[first + j];
-      }
-    }
+    taps->for_each_of_rows([&](std::int64_t row, std::int64_t at, std::int64_t first) {
+      double* const into = sums.data() + static_cast<std::size_t>(row) * columns;
+      const double* const from = b.data() + first;
+      const double factor = a[static_cast<std::size_t>(at)];
+      for (std::size_t j = 0; j < columns; ++j) into[j] += factor * from[j];
+    });
     return sums;
   }
 

@@ -60,9 +60,9 @@ class DemandOf {
   void of(const Requantize& what) { of_place(what); }
   void of(const WeightedSum& what) {
     if (what.permits_narrow_activations()) return of_whole();  // blocks look at whole rows
-    const auto* matrix = std::get_if<MatrixTaps>(&what.taps);
     const bool is_whole = std::find(own_.begin(), own_.end(), 0) == own_.end();
-    if (matrix != nullptr && what.has_factor && !what.part && is_whole) return of_product(what, *matrix);
+    if (const MatrixTaps* product = what.whole_product(); product != nullptr && is_whole)
+      return of_product(what, *product);
     for_each_wanted([&](std::size_t i) {
       what.for_each_term(i, [&](std::int64_t a, std::int64_t b) {
         want(0, static_cast<std::size_t>(a));
@@ -73,15 +73,11 @@ class DemandOf {
   }
   // A product whose elements are all needed reads each element of its factors, once for all of its terms.
   void of_product(const WeightedSum& what, const MatrixTaps& taps) {
-    for (std::size_t batch = 0; batch < taps.a_begin.size() && taps.m * taps.n > 0; ++batch) {
-      for (std::int64_t k = 0; k < taps.k; ++k) {
-        std::int64_t a = taps.a_begin[batch] + k * taps.a_inner;
-        std::int64_t b = taps.b_begin[batch] + k * taps.b_inner;
-        for (std::int64_t row = 0; row < taps.m; ++row, a += taps.a_row) want(0, static_cast<std::size_t>(a));
-        for (std::int64_t column = 0; column < taps.n; ++column, b += taps.b_column)
-          want(1, static_cast<std::size_t>(b));
-      }
-    }
+    taps.for_each_of_rows([&](std::int64_t row, std::int64_t a, std::int64_t b) {
+      want(0, static_cast<std::size_t>(a));
+      for (std::int64_t n = 0; n < taps.n && row % taps.m == 0; ++n, b += taps.b_column)
+        want(1, static_cast<std::size_t>(b));
+    });
     for (const std::int64_t c : what.c_index) want(step_.operands.size() - 1, static_cast<std::size_t>(c));
   }
   void of(const Extreme& what) {

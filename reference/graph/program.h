@@ -75,6 +75,10 @@ struct WeightedSum {
     graph::for_each_term(taps, part, static_cast<std::int64_t>(i), std::move(f));
   }
   [[nodiscard]] bool permits_narrow_activations() const { return activation_block > 0 || activation_bits > 0; }
+  /// The taps of a product of two whole matrices; null for any other sum.
+  [[nodiscard]] const MatrixTaps* whole_product() const {
+    return has_factor && !part ? std::get_if<MatrixTaps>(&taps) : nullptr;
+  }
 };
 
 /// y[i] = the largest (or smallest) of operand 0's elements in its taps. MaxPool, ReduceMax, ReduceMin.

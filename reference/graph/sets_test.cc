@@ -385,7 +385,7 @@ TEST(GraphSets, AreOpenBehindAZeroPointThatIsNoNumber) {
   for (const Tier tier : kGraphTiers) EXPECT_TRUE(of_dequantized(what, 1, tier).is_open());
 }
 
-// What makes the sum small again comes behind it: alpha, or the number of an average's elements.
+// Alpha, or the number of an average's elements, makes a sum small only after it has been added up.
 TEST(GraphSets, AreOpenWhereASumMayOverflowBeforeItIsScaled) {
   for (const Tier tier : {Tier::as_written, Tier::any_association}) {
     const WeightedSum scaled{.taps = MatrixTaps{.k = 1}, .alpha = 0x1p-40};

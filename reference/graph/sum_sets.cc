@@ -67,46 +67,35 @@ SumBall sum_of(const WeightedSum& step, std::size_t output, const OperandFactors
 
 // The sums of rows of a with the columns of b, which are neighbours there. b is read in its own order, so that caches
 // hold what comes next; each sum takes its terms in the order that sum_of() has.
-std::vector<SumBall> sums_of_rows(const MatrixTaps& taps, const OperandFactors& a, const OperandFactors& b) {
+std::vector<SumBall> sums_of_rows(const MatrixTaps& taps, std::size_t elements, const OperandFactors& a,
+                                  const OperandFactors& b) {
   const auto columns = static_cast<std::size_t>(taps.n);
   const bool is_determined = a.radius.empty() && b.radius.empty();
-  std::vector<SumBall> sums;
-  sums.reserve(taps.a_begin.size() * static_cast<std::size_t>(taps.m) * columns);
-  std::vector<double> value(columns);
-  std::vector<double> magnitude(columns);
-  std::vector<double> radius(columns);
-  for (std::int64_t row = 0; row < static_cast<std::int64_t>(taps.a_begin.size()) * taps.m; ++row) {
-    std::fill(value.begin(), value.end(), 0);
-    std::fill(magnitude.begin(), magnitude.end(), 0);
-    std::fill(radius.begin(), radius.end(), 0);
-    const auto batch = static_cast<std::size_t>(row / taps.m);
-    auto i = static_cast<std::size_t>(taps.a_begin[batch] + row % taps.m * taps.a_row);
-    auto first = static_cast<std::size_t>(taps.b_begin[batch]);
-    for (std::int64_t k = 0; k < taps.k; ++k) {
-      const double factor = a.middle[i];
-      const double size = a.magnitude_of(i);
-      for (std::size_t j = 0; j < columns; ++j) {
-        value[j] += factor * b.middle[first + j];
-        magnitude[j] += size * b.magnitude_of(first + j);
-      }
-      const double wide = a.radius_of(i);
-      for (std::size_t j = 0; j < columns && !is_determined; ++j) {
-        const double other = b.radius_of(first + j);
-        radius[j] += std::fabs(factor) * other + wide * (std::fabs(b.middle[first + j]) + other);
-      }
-      i += static_cast<std::size_t>(taps.a_inner);
-      first += static_cast<std::size_t>(taps.b_inner);
+  std::vector<SumBall> sums(elements, SumBall{.terms = taps.k});
+  taps.for_each_of_rows([&](std::int64_t row, std::int64_t at, std::int64_t from) {
+    SumBall* const into = sums.data() + static_cast<std::size_t>(row) * columns;
+    const auto i = static_cast<std::size_t>(at);
+    const auto first = static_cast<std::size_t>(from);
+    const double factor = a.middle[i];
+    const double size = a.magnitude_of(i);
+    for (std::size_t j = 0; j < columns; ++j) {
+      into[j].value += factor * b.middle[first + j];
+      into[j].magnitude += size * b.magnitude_of(first + j);
     }
-    for (std::size_t j = 0; j < columns; ++j) sums.push_back({value[j], magnitude[j], radius[j], taps.k, 0});
-  }
+    const double wide = a.radius_of(i);
+    for (std::size_t j = 0; j < columns && !is_determined; ++j) {
+      const double other = b.radius_of(first + j);
+      into[j].radius += std::fabs(factor) * other + wide * (std::fabs(b.middle[first + j]) + other);
+    }
+  });
   return sums;
 }
 
 // The sums of every element of the result. `b` is null where there is one factor only.
 std::vector<SumBall> sums_of(const WeightedSum& step, std::size_t elements, const OperandFactors& a,
                              const OperandFactors* b) {
-  const auto* matrix = std::get_if<MatrixTaps>(&step.taps);
-  if (matrix != nullptr && matrix->b_column == 1 && b != nullptr && !step.part) return sums_of_rows(*matrix, a, *b);
+  const MatrixTaps* product = step.whole_product();
+  if (product != nullptr && product->b_column == 1) return sums_of_rows(*product, elements, a, *b);
   std::vector<SumBall> sums(elements);
   for (std::size_t i = 0; i < elements; ++i) sums[i] = sum_of(step, i, a, b);
   return sums;

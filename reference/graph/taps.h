@@ -65,6 +65,20 @@ struct MatrixTaps {
     std::int64_t b = b_begin[batch] + output % n * b_column;
     for (std::int64_t i = 0; i < k; ++i, a += a_inner, b += b_inner) f(a, b);
   }
+
+  /// Calls f(row, a, b) for each k of each row of the result: a is the element of the first factor, and b that of the
+  /// second in column 0, so that who takes all columns reads the second factor in its order. Rows are counted over all
+  /// batches.
+  template <typename F>
+  void for_each_of_rows(F&& f) const {
+    const auto rows = static_cast<std::int64_t>(a_begin.size()) * m;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto batch = static_cast<std::size_t>(row / m);
+      std::int64_t a = a_begin[batch] + row % m * a_row;
+      std::int64_t b = b_begin[batch];
+      for (std::int64_t i = 0; i < k; ++i, a += a_inner, b += b_inner) f(row, a, b);
+    }
+  }
 };
 
 /// The windows of a pool over x [N, C, inputs...]; one channel each. `axes[d].output` is y's size.

@@ -324,7 +324,8 @@ TEST(Junit, FailuresErrorsAndSkippedTestsFollowTheVerdict) {
 // Three layers of a whole model: right, wrong, and right on what that led to.
 Report report_with_layers() {
   Report report = report_with(finding_of(VerdictKind::wrong));
-  report.model.emplace().layers = {
+  report.model.emplace().backend = "mine";
+  report.model->layers = {
       {.id = "a|b", .state = LayerState::right, .elements = 8},
       {.id = "conv", .state = LayerState::wrong, .elements = 8, .wrong_elements = 2, .worst = {}, .finding = "F1"},
       {.id = "relu", .state = LayerState::fed_wrong, .elements = 8},

@@ -177,7 +177,7 @@ std::vector<TestSuite> suites_of(const Report& report, const BackendResult& back
     for (const NodeCoverage& model : backend.nodes) suite.cases.push_back(test_of(model, backend));
     suites.push_back(std::move(suite));
   }
-  if (report.model && (report.backends.size() == 1 || report.model->backend == backend.info.name)) {
+  if (report.model && report.model->backend == backend.info.name) {
     TestSuite suite = new_suite(report, backend, "layers");
     for (std::size_t i = 0; i < report.model->layers.size(); ++i) {
       suite.cases.push_back(test_of(report.model->layers[i], i, backend));

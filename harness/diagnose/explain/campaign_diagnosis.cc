@@ -135,10 +135,8 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                       const Outcome& outcome, const Verdict& verdict) {
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) {
-    std::string signature = ends_alike(verdict.kind) ? cured_part_of(backend, test_case) : std::string();
-    const std::string kind = ", " + std::string(name_of(verdict.kind));  // how a part fails has it already
-    if (signature.ends_with(kind)) signature.resize(signature.size() - kind.size());
-    if (!signature.empty()) signature += ", " + signature_of(verdict);
+    std::string signature;
+    if (ends_alike(verdict.kind)) signature = cured_part_of(backend, test_case, ", " + signature_of(verdict));
     note_without_values(backend, test_case, expected, signature.empty() ? signature_of(verdict) : signature);
     return signature;
   }
@@ -232,18 +230,19 @@ Cures& CampaignDiagnosis::cures_of(std::size_t backend) const {
   return cures_.try_emplace(backend, *backends_[backend]).first->second;
 }
 
-std::string CampaignDiagnosis::cured_part_of(std::size_t backend, const Case& test_case) const {
+std::string CampaignDiagnosis::cured_part_of(std::size_t backend, const Case& test_case, const std::string& end) const {
   if (!is_judged_as_graph(test_case)) return {};
   Cures& cures = cures_of(backend);
   if (!cures.has_switches()) return {};
   const auto name = cures.cure_of(test_case, policy_);
   if (!name) return {};
-  if (!cures.is_broad(*name)) return *name;
+  if (!cures.is_broad(*name)) return *name + end;
   const auto part = failing_part_of(*backends_[backend], test_case);
-  if (!part) return *name;
+  if (!part) return *name + end;
   const auto rewriting = cures.rewriting_by(*name, part->part);
   const std::string rewritten = rewriting ? rewriting->name() : std::string();
-  return *name + (rewritten.empty() ? " of " + part->name() : ": " + rewritten + part->how);
+  const std::string how = end.empty() ? part->how : end;
+  return *name + (rewritten.empty() ? " of " + part->part.op_types() : ": " + rewritten) + how;
 }
 
 std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_case) const {

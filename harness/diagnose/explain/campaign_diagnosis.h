@@ -257,7 +257,9 @@ class CampaignDiagnosis final : public Diagnoser {
                            const std::string& signature);
   /// Returns the name of what has to be switched off for the graph to be right (cures.h); where other causes are
   /// switched off with it, also how it rewrites the smallest failing part, or that part. Empty where nothing is known.
-  [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case) const;
+  /// `end` tells how the failure ends; without it the part tells that.
+  [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case,
+                                          const std::string& end = {}) const;
   /// The same, or the smallest failing part where nothing cures it.
   [[nodiscard]] std::string part_of(std::size_t backend, const Case& test_case) const;
   [[nodiscard]] std::string with_cure(std::size_t backend, const Case& test_case, std::string signature) const;
