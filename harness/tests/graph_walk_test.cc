@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/forms/json/case_json.h"
 #include "harness/graphs/case_graph.h"
 #include "harness/model/family.h"
 #include "harness/operators/graph/graph.h"
@@ -72,7 +73,7 @@ void walk_graphs(std::uint64_t seed, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     Case graph = graphs.at(i);
     const std::string problem = walk.take(graph, i);
-    ASSERT_EQ(problem, "") << graph.id << " of seed " << seed;
+    ASSERT_EQ(problem, "") << graph.id << " of seed " << seed << "\n" << case_json(graph);
     const bool is_wired = check_wiring(graph).has_value();  // readers of files refuse the others
     if (is_wired && i % kReportTurn < 2 * kInAReport) reported.push_back(std::move(graph));
     if (reported.size() < kInAReport) continue;

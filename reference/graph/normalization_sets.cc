@@ -4,6 +4,9 @@
 namespace qconform::reference::graph {
 namespace {
 
+constexpr double kSmallestNormal = 0x1p-126;  // of float32
+constexpr double kSmallest = 0x1p-149;
+
 // The mean and variance of a row. Sums of doubles are far closer than those that they bound here.
 struct RowMoments {
   Interval mean{0, 0};
@@ -37,11 +40,13 @@ Interval mean_of(const StepView& view, std::size_t first, std::size_t length, do
 
 // Holds both readings: the mean of squared differences, and the mean of squares less the squared mean, which ONNX's
 // function body has and which cancels. Nothing where that leaves less than half of the variance, and where a sum of
-// squares may overflow: float32 holds them for all types but float64.
+// squares may overflow: float32 holds them for all types but float64. A square that is no normal number there may be
+// flushed to 0.
 std::optional<RowMoments> moments_of(const Normalize& step, const StepView& view, std::size_t first) {
   const auto length = static_cast<std::size_t>(step.length);
   const auto n = static_cast<double>(length);
   const double unit = view.tier == Tier::exact ? 0 : std::ldexp(1, -view.bits());
+  const bool is_narrow = view.tier != Tier::exact && view.result().type != ElementType::float64;
   RowMoments moments;
   if (step.centred) moments.mean = mean_of(view, first, length, unit);
   Interval squares{0, 0};
@@ -51,12 +56,12 @@ std::optional<RowMoments> moments_of(const Normalize& step, const StepView& view
     if (x.is_open()) return std::nullopt;
     const Interval difference =
         widened({x.lo - moments.mean.hi, x.hi - moments.mean.lo}, unit * std::max(std::fabs(x.lo), std::fabs(x.hi)));
-    const Interval squared = square(step.centred ? difference : x);
+    Interval squared = square(step.centred ? difference : x);
+    if (is_narrow && squared.lo < kSmallestNormal) squared = {0, squared.hi + kSmallest};
     squares = {squares.lo + squared.lo, squares.hi + squared.hi};
     raw += square(x).hi;
   }
-  const double limit = view.result().type == ElementType::float64 ? kInfinity : overflow_of(ElementType::float32);
-  if (view.tier != Tier::exact && std::max(raw, squares.hi) >= limit) return std::nullopt;
+  if (is_narrow && std::max(raw, squares.hi) >= overflow_of(ElementType::float32)) return std::nullopt;
   const double rounding = (n + 3) * unit + n * 0x1p-52;
   Interval variance{squares.lo / n * (1 - rounding), squares.hi / n * (1 + rounding)};
   if (step.centred && view.carries_chain()) {
