@@ -303,7 +303,7 @@ TEST(GraphRelations, FindPlantedDefects) {
 TEST(GraphRelations, CompareLevels) {
   const auto right = with_defect("");
   const auto wrong = with_defect("relu-dropped");
-  const Checked values = check_all("opt-level", *right, 300, {right.get(), wrong.get()});
+  const Checked values = check_all("opt-level", *right, 600, {right.get(), wrong.get()});
   EXPECT_EQ(values.broken.kind, VerdictKind::inconsistent);
   EXPECT_THAT(values.broken.detail, HasSubstr("on defect:relu-dropped"));
   EXPECT_EQ(check_all("opt-level", *right, 20).outcomes[RelationOutcome::not_applicable], 20) << "it has no levels";

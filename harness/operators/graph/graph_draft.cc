@@ -24,6 +24,12 @@ std::int64_t GraphDraft::zero_point(ElementType type) {
   return type == uint8 || type == int8 ? random_zero_point(rng, type) : 0;
 }
 
+Tensor GraphDraft::multiples(Shape shape, std::int64_t least, std::int64_t most, int exponent) {
+  std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
+  for (float& value : values) value = std::ldexp(static_cast<float>(rng.between(least, most)), exponent);
+  return make::float32(std::move(shape), values);
+}
+
 Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::optional<std::int64_t> axis) {
   std::vector<std::string> inputs{q.name};
   std::vector<Attribute> attributes;

@@ -58,6 +58,12 @@ class GraphDraft {
   }
 
   Tensor data(ElementType type, Shape shape) { return random_bits(rng, type, std::move(shape)); }
+  /// Random int8 or uint8 data.
+  Tensor bytes(Shape shape) {
+    return data(rng.chance(1, 2) ? ElementType::uint8 : ElementType::int8, std::move(shape));
+  }
+  /// float32 numbers that are multiples of 2^exponent, from least to most times that.
+  Tensor multiples(Shape shape, std::int64_t least, std::int64_t most, int exponent);
 
   ElementType quantized_type();
   ElementType weight_type();
@@ -154,14 +160,15 @@ struct WeightedStep {
 /// LayerNormalization, or a normalization over the channels of x.
 [[nodiscard]] std::optional<Wire> normalization(GraphDraft& draft, const Wire& x);
 
+/// MatMulInteger of x [..., depth] of uint8 or int8, with its zero point, and weights that are drawn; returns its name.
+[[nodiscard]] std::string matmul_integer(GraphDraft& draft, const std::string& x, const std::string& zero_point,
+                                         std::int64_t depth, std::int64_t columns);
+
 /// Adds the pads, or a way to find them: auto_pad.
 void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attributes);
 
 /// A graph of one node that is no operator by itself, or of tensors without axes or elements.
 [[nodiscard]] Case draw_alone(GraphDraft& draft);
-/// DynamicQuantizeLinear alone, and MatMulInteger.
-[[nodiscard]] Case dynamic_alone(GraphDraft& draft);
-[[nodiscard]] Case product_alone(GraphDraft& draft);
 
 /// The largest magnitude among bounds; 0 of none.
 [[nodiscard]] double largest_of(const std::optional<reference::graph::Bounds>& seen);

@@ -14,6 +14,26 @@ namespace {
 
 using enum ElementType;
 
+Case dynamic_alone(GraphDraft& d) {
+  const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
+  std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
+  for (float& value : values) {
+    value = d.draw_scale();
+    value *= static_cast<float>(d.rng.between(-300, 300));
+  }
+  return d.build.build(d.build.nodes("DynamicQuantizeLinear", {d.build.input(make::float32(shape, values))}, 3));
+}
+
+Case product_alone(GraphDraft& d) {
+  const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
+  const Tensor a = d.bytes(shape);
+  const ElementType type = a.type;
+  std::string zero_point;
+  if (d.rng.chance(1, 2)) zero_point = d.build.initializer(make::integer(type, d.zero_point(type)));
+  const std::int64_t columns = d.rng.between(1, 12);
+  return d.build.build({matmul_integer(d, d.build.input(a), zero_point, shape[1], columns)});
+}
+
 // Rows of blocks, the last of which may be cut.
 Case gathered_alone(GraphDraft& d) {
   const bool is_packed = d.opset() < 21 || d.rng.chance(1, 2);
@@ -43,11 +63,7 @@ Case lstm_alone(GraphDraft& d) {
   const std::int64_t batch = d.rng.between(1, 3);
   const std::int64_t size = d.rng.between(1, 8);
   const std::int64_t hidden = d.rng.between(1, 6);
-  const auto floats = [&](Shape shape, int exponent) {
-    std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
-    for (float& value : values) value = std::ldexp(static_cast<float>(d.rng.between(-128, 127)), exponent);
-    return make::float32(std::move(shape), values);
-  };
+  const auto floats = [&](Shape shape, int exponent) { return d.multiples(std::move(shape), -128, 127, exponent); };
   const ElementType type = d.rng.chance(1, 2) ? uint8 : int8;
   const auto weights = [&](std::int64_t rows) { return d.build.initializer(d.data(type, {1, rows, 4 * hidden})); };
   const auto scale = [&] { return d.build.initializer(make::float32({1}, {std::ldexp(d.draw_scale(), -6)})); };
@@ -68,13 +84,6 @@ Case lstm_alone(GraphDraft& d) {
   std::vector<Attribute> attributes{{"hidden_size", hidden}};
   if (d.rng.chance(1, 3)) attributes.push_back({"direction", std::string("reverse")});
   return d.build.build(d.build.nodes("DynamicQuantizeLSTM", inputs, 3, attributes, "com.microsoft"));
-}
-
-// The float32 numbers of a tensor, multiples of a power of two.
-Tensor drawn_multiples(GraphDraft& d, Shape shape, int exponent) {
-  std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
-  for (float& value : values) value = std::ldexp(static_cast<float>(d.rng.between(-64, 64)), exponent);
-  return make::float32(std::move(shape), values);
 }
 
 // Logits of tokens, each token's well apart from one another.
@@ -107,7 +116,7 @@ void add_experts(GraphDraft& d, const ExpertShape& of, std::vector<std::string>&
   inputs.push_back(d.build.initializer(d.data(uint8, {of.experts, of.rows, of.columns * of.bits / 8})));
   inputs.push_back(d.build.initializer(make::float32(std::move(parameters), scales)));
   const bool has_bias = d.rng.chance(1, 2);
-  inputs.push_back(has_bias ? d.build.initializer(drawn_multiples(d, {of.experts, of.rows}, -6)) : "");
+  inputs.push_back(has_bias ? d.build.initializer(d.multiples({of.experts, of.rows}, -64, 64, -6)) : "");
 }
 
 Shape packed_zero_points(const ExpertShape& of) {
@@ -133,7 +142,7 @@ Case experts_alone(GraphDraft& d) {
   const std::int64_t tokens = d.rng.between(1, 4);
   const ExpertShape first{experts, activation == "swiglu" ? 2 * inner : inner, hidden, bits, block};
   const ExpertShape last{experts, hidden, inner, bits, block};
-  std::vector<std::string> inputs{d.build.input(drawn_multiples(d, {tokens, hidden}, -5)),
+  std::vector<std::string> inputs{d.build.input(d.multiples({tokens, hidden}, -64, 64, -5)),
                                   d.build.input(expert_logits(d, tokens, experts))};
   add_experts(d, first, inputs);
   add_experts(d, last, inputs);

@@ -14,10 +14,6 @@ namespace {
 
 using enum ElementType;
 
-Tensor bytes_of(GraphDraft& d, Shape shape) {
-  return d.data(d.rng.chance(1, 2) ? uint8 : int8, std::move(shape));
-}
-
 // A zero point for weights of that type, or one for each column; "" where there is none.
 std::string column_zero_point(GraphDraft& d, ElementType type, std::int64_t columns) {
   if (d.rng.chance(1, 3)) return "";
@@ -25,15 +21,23 @@ std::string column_zero_point(GraphDraft& d, ElementType type, std::int64_t colu
   return d.build.initializer(d.data(type, {columns}));
 }
 
-// x is uint8, and `zero_point` its own.
-std::string matmul_integer(GraphDraft& d, const std::string& x, const std::string& zero_point, std::int64_t depth,
-                           std::int64_t columns) {
-  const Tensor w = bytes_of(d, {depth, columns});
+/// Weights [depth, columns] with a scale for all of them or for each column, and a zero point, "" where there is none.
+struct ColumnWeights {
+  std::string name;
+  std::string scale;
+  std::string zero_point;
+};
+
+ColumnWeights draw_columns(GraphDraft& d, std::int64_t depth, std::int64_t columns) {
+  Tensor w = d.bytes({depth, columns});
   const ElementType type = w.type;
-  const std::string b = d.build.initializer(w);
-  std::vector<std::string> inputs{x, b, zero_point, column_zero_point(d, type, columns)};
-  while (inputs.back().empty()) inputs.pop_back();
-  return d.build.node("MatMulInteger", inputs);
+  ColumnWeights result;
+  result.name = d.build.initializer(std::move(w));
+  std::vector<float> scales(d.rng.chance(1, 2) ? static_cast<std::size_t>(columns) : 1);
+  for (float& scale : scales) scale = d.draw_scale();
+  result.scale = d.build.initializer(make::float32(scales.size() == 1 ? Shape{} : Shape{columns}, scales));
+  result.zero_point = column_zero_point(d, type, columns);
+  return result;
 }
 
 // Scales of weights, one or one for each column, of the ranks that quantizers and exporters give them.
@@ -57,6 +61,16 @@ std::string column_bias(GraphDraft& d, std::int64_t columns, bool may_have_axes 
 
 }  // namespace
 
+std::string matmul_integer(GraphDraft& d, const std::string& x, const std::string& zero_point, std::int64_t depth,
+                           std::int64_t columns) {
+  const Tensor w = d.bytes({depth, columns});
+  const ElementType type = w.type;
+  const std::string b = d.build.initializer(w);
+  std::vector<std::string> inputs{x, b, zero_point, column_zero_point(d, type, columns)};
+  while (inputs.back().empty()) inputs.pop_back();
+  return d.build.node("MatMulInteger", inputs);
+}
+
 std::optional<Wire> dynamic_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
   const std::vector<std::string> q = d.build.nodes("DynamicQuantizeLinear", {x.name}, 3);
@@ -74,14 +88,8 @@ std::optional<Wire> dynamic_matmul(GraphDraft& d, const Wire& x) {
 std::optional<Wire> fused_dynamic_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
   const std::int64_t columns = d.rng.between(1, 12);
-  const Tensor w = bytes_of(d, {x.shape.back(), columns});
-  const ElementType type = w.type;
-  const std::string b = d.build.initializer(w);
-  std::vector<float> scales(d.rng.chance(1, 2) ? static_cast<std::size_t>(columns) : 1);
-  for (float& scale : scales) scale = d.draw_scale();
-  const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
-  std::vector<std::string> inputs{x.name, b, d.build.initializer(make::float32(per, scales)),
-                                  column_zero_point(d, type, columns)};
+  const ColumnWeights w = draw_columns(d, x.shape.back(), columns);
+  std::vector<std::string> inputs{x.name, w.name, w.scale, w.zero_point};
   if (d.rng.chance(1, 2)) inputs.push_back(column_bias(d, columns, false));
   while (inputs.back().empty()) inputs.pop_back();
   return d.wire(d.build.node("DynamicQuantizeMatMul", inputs, {}, "com.microsoft"));
@@ -104,7 +112,7 @@ std::optional<Wire> qlinear_matmul(GraphDraft& d, const Wire& x) {
   const std::int64_t depth = x.shape.back();
   // Every mix of types is right; runtimes have few of them.
   const bool is_usual = d.rng.chance(7, 8);
-  const Tensor w = is_usual && q->type == int8 ? d.data(int8, {depth, columns}) : bytes_of(d, {depth, columns});
+  const Tensor w = is_usual && q->type == int8 ? d.data(int8, {depth, columns}) : d.bytes({depth, columns});
   const float sw = d.draw_scale();
   std::vector<float> scales(d.rng.chance(1, 4) ? static_cast<std::size_t>(columns) : 1, sw);
   for (float& scale : scales) scale = std::ldexp(scale, -static_cast<int>(d.rng.below(3)));
@@ -156,7 +164,7 @@ std::optional<Wire> dynamic_conv(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 3 || d.opset() < 11) return std::nullopt;
   const std::vector<std::string> q = d.build.nodes("DynamicQuantizeLinear", {x.name}, 3);
   Windows windows = draw_windows(d, x.shape);
-  const Tensor w = bytes_of(d, draw_filters(d, x.shape, windows));
+  const Tensor w = d.bytes(draw_filters(d, x.shape, windows));
   const ElementType type = w.type;
   const std::int64_t filters = w.shape[0];
   const std::string b = d.build.initializer(w);
@@ -169,9 +177,7 @@ std::optional<Wire> dynamic_conv(GraphDraft& d, const Wire& x) {
   if (d.rng.chance(1, 2)) return d.wire(y);
   Shape columns(x.shape.size(), 1);
   columns[1] = filters;
-  std::vector<float> bias(static_cast<std::size_t>(filters));
-  for (float& value : bias) value = static_cast<float>(d.rng.between(-64, 64)) / 8;
-  return d.wire(d.build.node("Add", {y, d.build.initializer(make::float32(columns, bias))}));
+  return d.wire(d.build.node("Add", {y, d.build.initializer(d.multiples(columns, -64, 64, -3))}));
 }
 
 /// Weights of a product of quantized numbers: a scale and a zero point for all of them, or for each index of an axis.
@@ -226,18 +232,8 @@ std::optional<Wire> scaled_matmul(GraphDraft& d, const Wire& x) {
   const auto q = d.quantize_to_bytes(x);
   if (!q) return std::nullopt;
   const std::int64_t columns = d.rng.between(1, 12);
-  const Tensor w = bytes_of(d, {x.shape.back(), columns});
-  const ElementType type = w.type;
-  const std::string b = d.build.initializer(w);
-  std::vector<float> scales(d.rng.chance(1, 2) ? static_cast<std::size_t>(columns) : 1);
-  for (float& scale : scales) scale = d.draw_scale();
-  const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
-  std::vector<std::string> inputs{q->name,
-                                  b,
-                                  q->scale_name,
-                                  d.build.initializer(make::float32(per, scales)),
-                                  q->zero_point_name,
-                                  column_zero_point(d, type, columns)};
+  const ColumnWeights w = draw_columns(d, x.shape.back(), columns);
+  std::vector<std::string> inputs{q->name, w.name, q->scale_name, w.scale, q->zero_point_name, w.zero_point};
   if (d.rng.chance(1, 2)) inputs.push_back(column_bias(d, columns, false));
   while (inputs.back().empty()) inputs.pop_back();
   return d.wire(d.build.node("MatMulIntegerToFloat", inputs, {}, "com.microsoft"));
@@ -277,28 +273,6 @@ constexpr WeightedStep kIntegerSteps[] = {{dynamic_matmul, 2}, {fused_dynamic_ma
                                           {quantized_gemm, 1}};
 
 }  // namespace
-
-// Graphs of one node.
-
-Case dynamic_alone(GraphDraft& d) {
-  const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
-  std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
-  for (float& value : values) {
-    value = d.draw_scale();
-    value *= static_cast<float>(d.rng.between(-300, 300));
-  }
-  return d.build.build(d.build.nodes("DynamicQuantizeLinear", {d.build.input(make::float32(shape, values))}, 3));
-}
-
-Case product_alone(GraphDraft& d) {
-  const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
-  const Tensor a = bytes_of(d, shape);
-  const ElementType type = a.type;
-  std::string zero_point;
-  if (d.rng.chance(1, 2)) zero_point = d.build.initializer(make::integer(type, d.zero_point(type)));
-  const std::int64_t columns = d.rng.between(1, 12);
-  return d.build.build({matmul_integer(d, d.build.input(a), zero_point, shape[1], columns)});
-}
 
 std::span<const WeightedStep> integer_steps() {
   return kIntegerSteps;

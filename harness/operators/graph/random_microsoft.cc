@@ -65,6 +65,7 @@ std::optional<Wire> quantized_binary(GraphDraft& d, const Wire& x) {
 
 // Functions whose results are from 0 to 1.
 std::optional<Wire> quantized_share(GraphDraft& d, const Wire& x) {
+  if (d.is_exact() && d.rng.chance(7, 8)) return std::nullopt;
   const auto q = d.quantize_to_bytes(x);
   if (!q) return std::nullopt;
   QuantizedNode node{"QLinearSigmoid", q->inputs(), {}, q->type, 1.0F / 256, lowest_of(q->type)};
@@ -198,12 +199,11 @@ std::optional<Wire> quantized_attention(GraphDraft& d, const Wire& x) {
   std::vector<float> scales(d.rng.chance(1, 4) ? static_cast<std::size_t>(columns) : 1);
   for (float& scale : scales) scale = static_cast<float>(std::exp2(std::round(3 - std::log2(largest))));
   const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
-  std::vector<float> bias(static_cast<std::size_t>(columns));
-  for (float& value : bias) value = static_cast<float>(d.rng.between(-16, 16)) / 16;
+  const std::string bias = d.build.initializer(d.multiples({columns}, -16, 16, -4));
   const std::int64_t zero_point = d.zero_point(type);
   std::vector<std::string> inputs{q->name,
                                   d.build.initializer(d.data(type, {x.shape[2], columns})),
-                                  d.build.initializer(make::float32({columns}, bias)),
+                                  bias,
                                   q->scale_name,
                                   d.build.initializer(make::float32(per, scales)),
                                   "",
@@ -220,37 +220,10 @@ std::optional<Wire> quantized_attention(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("QAttention", inputs, attributes, kMicrosoft));
 }
 
-// Caches have a row for each position that a query may stand at.
-std::optional<Wire> microsoft_rotation(GraphDraft& d, const Wire& x) {
-  const std::size_t rank = x.shape.size();
-  if (rank != 3 && rank != 4) return std::nullopt;
-  const std::int64_t heads = rank == 4 ? x.shape[1] : x.shape[2] % 2 == 0 ? x.shape[2] / 2 : 1;
-  const std::int64_t size = rank == 4 ? x.shape[3] : x.shape[2] / heads;
-  const std::int64_t positions = x.shape[rank - 2];
-  if (size < 2) return std::nullopt;
-  const std::int64_t half = size / 2;
-  const std::int64_t rows = positions + 3;
-  const auto cache = [&] {
-    std::vector<float> values(static_cast<std::size_t>(rows * half));
-    for (float& value : values) value = static_cast<float>(d.rng.between(-16, 16)) / 16;
-    return d.build.initializer(make::float32({rows, half}, values));
-  };
-  const bool has_first = d.rng.chance(1, 2);
-  const Shape shape = has_first ? Shape{1} : Shape{x.shape[0], positions};
-  std::vector<std::int64_t> at(static_cast<std::size_t>(elements_of(shape)));
-  for (std::int64_t& position : at) position = d.rng.between(0, has_first ? 3 : rows - 1);
-  std::vector<std::string> inputs{x.name, d.build.initializer(make::integers(int64, shape, at))};
-  inputs.push_back(cache());
-  inputs.push_back(cache());
-  std::vector<Attribute> attributes{{"num_heads", heads}, {"rotary_embedding_dim", 2 * half}};
-  if (d.rng.chance(1, 2)) attributes.push_back({"interleaved", std::int64_t{1}});
-  return d.wire(d.build.node("RotaryEmbedding", inputs, attributes, kMicrosoft));
-}
-
 constexpr WeightedStep kMicrosoftSteps[] = {
-    {quantized_binary, 1}, {quantized_share, 1},     {quantized_slope, 1},   {quantized_average, 1},
-    {quantized_choice, 1}, {quantized_concat, 1},    {quantized_maximum, 1}, {microsoft_requantization, 1},
-    {quick_gelu, 1},       {quantized_attention, 1}, {microsoft_rotation, 1}};
+    {quantized_binary, 1}, {quantized_share, 1},    {quantized_slope, 1},   {quantized_average, 1},
+    {quantized_choice, 1}, {quantized_concat, 1},   {quantized_maximum, 1}, {microsoft_requantization, 1},
+    {quick_gelu, 1},       {quantized_attention, 1}};
 
 }  // namespace
 

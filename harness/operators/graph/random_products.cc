@@ -211,23 +211,48 @@ std::optional<Wire> attention(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("Attention", inputs, attributes));
 }
 
-std::optional<Wire> rotation(GraphDraft& d, const Wire& x) {
+/// Tells how RotaryEmbedding splits x: the heads are an axis, or parts of the last one.
+struct RotaryHeads {
+  std::int64_t heads;
+  std::int64_t half;  ///< pairs of a head that are turned
+  std::int64_t positions;
+};
+
+std::optional<RotaryHeads> rotary_heads(const Wire& x) {
   const std::size_t rank = x.shape.size();
-  if (d.opset() < 23 || (rank != 3 && rank != 4)) return std::nullopt;
+  if (rank != 3 && rank != 4) return std::nullopt;
   const std::int64_t heads = rank == 4 ? x.shape[1] : x.shape[2] % 2 == 0 ? x.shape[2] / 2 : 1;
   const std::int64_t size = rank == 4 ? x.shape[3] : x.shape[2] / heads;
   if (size < 2) return std::nullopt;
-  const std::int64_t half = size / 2;
-  const auto cache = [&] {
-    std::vector<float> values(static_cast<std::size_t>(x.shape[0] * x.shape[rank - 2] * half));
-    for (float& value : values) value = static_cast<float>(d.rng.between(-16, 16)) / 16;
-    return d.build.initializer(make::float32({x.shape[0], x.shape[rank - 2], half}, values));
-  };
-  const std::string cos = cache();
-  const std::string sin = cache();
-  std::vector<Attribute> attributes{{"num_heads", heads}, {"rotary_embedding_dim", 2 * half}};
+  return RotaryHeads{heads, size / 2, x.shape[rank - 2]};
+}
+
+// The node, whose caches of cosines and sines have this shape and come behind `inputs`.
+std::optional<Wire> rotated(GraphDraft& d, std::vector<std::string> inputs, const RotaryHeads& by, const Shape& cache,
+                            const std::string& domain) {
+  for (int i = 0; i < 2; ++i) inputs.push_back(d.build.initializer(d.multiples(cache, -16, 16, -4)));
+  std::vector<Attribute> attributes{{"num_heads", by.heads}, {"rotary_embedding_dim", 2 * by.half}};
   if (d.rng.chance(1, 2)) attributes.push_back({"interleaved", std::int64_t{1}});
-  return d.wire(d.build.node("RotaryEmbedding", {x.name, cos, sin}, attributes));
+  return d.wire(d.build.node("RotaryEmbedding", std::move(inputs), std::move(attributes), domain));
+}
+
+std::optional<Wire> rotation(GraphDraft& d, const Wire& x) {
+  const auto by = rotary_heads(x);
+  if (d.opset() < 23 || !by) return std::nullopt;
+  return rotated(d, {x.name}, *by, {x.shape[0], by->positions, by->half}, "");
+}
+
+// Caches of com.microsoft have a row for each position that an element may stand at.
+std::optional<Wire> microsoft_rotation(GraphDraft& d, const Wire& x) {
+  const auto by = rotary_heads(x);
+  if (!by) return std::nullopt;
+  const std::int64_t rows = by->positions + 3;
+  const bool has_first = d.rng.chance(1, 2);
+  const Shape shape = has_first ? Shape{1} : Shape{x.shape[0], by->positions};
+  std::vector<std::int64_t> at(static_cast<std::size_t>(elements_of(shape)));
+  for (std::int64_t& position : at) position = d.rng.between(0, has_first ? 3 : rows - 1);
+  const std::string positions = d.build.initializer(make::integers(int64, shape, at));
+  return rotated(d, {x.name, positions}, *by, {rows, by->half}, "com.microsoft");
 }
 
 // Recurrent layers of floats with dequantized weights; x is the sequence.
@@ -245,11 +270,7 @@ std::optional<Wire> recurrent(GraphDraft& d, const Wire& x) {
   std::vector<std::string> inputs{x.name};
   inputs.push_back(weights(x.shape[2]));
   inputs.push_back(weights(hidden));
-  if (d.rng.chance(1, 2)) {
-    std::vector<float> bias(static_cast<std::size_t>(2 * gates));
-    for (float& value : bias) value = static_cast<float>(d.rng.between(-32, 32)) / 32;
-    inputs.push_back(d.build.initializer(make::float32({1, 2 * gates}, bias)));
-  }
+  if (d.rng.chance(1, 2)) inputs.push_back(d.build.initializer(d.multiples({1, 2 * gates}, -32, 32, -5)));
   std::vector<Attribute> attributes{{"hidden_size", hidden}};
   if (d.rng.chance(1, 3)) attributes.push_back({"direction", std::string("reverse")});
   if (is_gru && d.rng.chance(1, 2)) attributes.push_back({"linear_before_reset", std::int64_t{1}});
@@ -257,8 +278,9 @@ std::optional<Wire> recurrent(GraphDraft& d, const Wire& x) {
 }
 
 constexpr WeightedStep kProductSteps[] = {
-    {conv, 6},          {conv_transpose, 1}, {gemm, 4},   {matmul, 3},    {turned_matmul, 1}, {twins, 1},
-    {packed_matmul, 1}, {blocked_matmul, 1}, {einsum, 1}, {attention, 2}, {rotation, 1},      {recurrent, 1}};
+    {conv, 6},     {conv_transpose, 1},     {gemm, 4},           {matmul, 3}, {turned_matmul, 1},
+    {twins, 1},    {packed_matmul, 1},      {blocked_matmul, 1}, {einsum, 1}, {attention, 2},
+    {rotation, 1}, {microsoft_rotation, 1}, {recurrent, 1}};
 
 }  // namespace
 

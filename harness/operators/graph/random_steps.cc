@@ -260,9 +260,7 @@ std::optional<Wire> resize(GraphDraft& d, const Wire& x) {
 
 std::optional<Wire> normalization(GraphDraft& d, const Wire& x) {
   const auto numbers = [&](std::int64_t count, bool is_positive) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& value : values) value = static_cast<float>(d.rng.between(is_positive ? 1 : -32, 32)) / 16;
-    return d.build.initializer(make::float32({count}, values));
+    return d.build.initializer(d.multiples({count}, is_positive ? 1 : -32, 32, -4));
   };
   if (d.opset() >= 17 && d.rng.chance(1, 2)) {
     const std::string scale = numbers(x.shape.back(), false);
