@@ -90,6 +90,7 @@ Case computation_of(const Case& test_case) {
   result.input_names = test_case.input_names;
   result.fed_inputs = test_case.fed_inputs;
   result.outputs = test_case.outputs;
+  result.shown_outputs = test_case.shown_outputs;
   return result;
 }
 

@@ -101,6 +101,9 @@ struct Case {
   std::vector<std::string> input_names = {};  ///< names of `inputs`; empty where they are left out
   std::size_t fed_inputs = 0;                 ///< how many of `inputs` are the graph's; 0 where names are left out
   std::vector<std::string> outputs = {};      ///< outputs of the graph; empty where names are left out
+  /// Names of outputs that are not judged: a node computes them inside, and others are judged by what they show, of
+  /// which they are a sample. A reader that leaves this out judges more.
+  std::vector<std::string> shown_outputs = {};
   std::vector<Tensor> recorded_outputs = {};  ///< the answers that the source states: none, or one for each output
   std::optional<DefectAnswer> defect = {};    ///< the answer that a defect gave once: a right answer proves that a
                                               ///< backend lacks the defect

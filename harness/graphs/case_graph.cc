@@ -108,6 +108,12 @@ Result<void> check_outputs(const Case& test_case, const Values& values) {
     if (!values.has(name)) return fail("outputs", quoted_name(name) + " is computed by no node", kRule);
     if (!named.insert(name).second) return fail("outputs", quoted_name(name) + " is an input, or named twice", kRule);
   }
+  std::set<std::string> judged(test_case.outputs.begin(), test_case.outputs.end());
+  for (const std::string& name : test_case.shown_outputs) {
+    if (judged.erase(name) == 0)
+      return fail("shown_outputs", quoted_name(name) + " is no output, or named twice", kRule);
+  }
+  if (judged.empty()) return fail("shown_outputs", "names every output: nothing is judged", kRule);
   return {};
 }
 

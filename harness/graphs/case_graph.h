@@ -46,6 +46,7 @@ struct GraphProgram {
     std::int64_t first;
   };
   std::vector<Shown> shown;
+  std::vector<reference::graph::ValueId> judged;  ///< the outputs, without those that are only shown
   /// A quantization has a scale by which any value is right (rule C21).
   bool value_is_open = false;
 };

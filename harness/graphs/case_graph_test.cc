@@ -58,6 +58,10 @@ TEST(Wiring, NamesWhatDoesNotFit) {
   EXPECT_EQ(fault([](Case& c) { c.outputs.clear(); }), "outputs: the graph has none [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.outputs = {"c"}; }), "outputs: 'c' is computed by no node [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.outputs = {"a"}; }), "outputs: 'a' is an input, or named twice [rule graph]");
+  EXPECT_EQ(fault([](Case& c) { c.shown_outputs = {"q"}; }),
+            "shown_outputs: 'q' is no output, or named twice [rule graph]");
+  EXPECT_EQ(fault([](Case& c) { c.shown_outputs = c.outputs; }),
+            "shown_outputs: names every output: nothing is judged [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.nodes[1].opset_version = 10; }),
             "opset_version: domain '' has versions 13 and 10 [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.recorded_outputs.clear(), c.recorded_outputs.resize(2); }),

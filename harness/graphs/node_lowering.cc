@@ -167,6 +167,8 @@ bool ProgramBuilder::name_outputs() {
       return contract_.violate("limit", "outputs", quoted_name(name) + " has integers beyond 2^53");
     }
     out_.program.outputs.push_back(id);
+    const auto& shown = case_.shown_outputs;
+    if (std::find(shown.begin(), shown.end(), name) == shown.end()) out_.judged.push_back(id);
   }
   return true;
 }

@@ -82,6 +82,8 @@ class Lowered {
   /// Number of outputs of the case, and the semantics of each; all other members are about the first one.
   [[nodiscard]] virtual std::size_t outputs() const { return 1; }
   [[nodiscard]] virtual const Lowered& output(std::size_t /*number*/) const { return *this; }
+  /// Whether the output's numbers are judged (Case::shown_outputs); its type and shape always are.
+  [[nodiscard]] virtual bool is_judged() const { return true; }
 
   /// Returns the semantics for a backend whose answers decide over other outputs: y of DynamicQuantizeLinear follows
   /// from its own scale and zero point. Null where no answer decides over another output. `answers` need not fit.

@@ -74,8 +74,8 @@ enum class OutputOrigin : std::uint8_t {
 
 void write_metadata(const Case& test_case, OutputOrigin origin, onnx::ModelProto& model);
 
-/// Fills id, expectation, rules, tags, note, provenance and the verdict on the defect. A model of another producer
-/// leaves the case as it is.
+/// Fills id, expectation, rules, tags, the names of shown outputs, note, provenance and the verdict on the defect. A
+/// model of another producer leaves the case as it is.
 [[nodiscard]] Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_case);
 
 // A case as one model: its nodes, with its tensors as initializers (docs/formats.md). An initializer that is also an

@@ -284,6 +284,7 @@ void write_metadata(const Case& test_case, OutputOrigin origin, onnx::ModelProto
   add(model, "expectation", std::string(name_of(test_case.expectation)));
   add_list(model, "rules", test_case.rules);
   add_list(model, "tags", test_case.tags);
+  add_list(model, "shown_outputs", test_case.shown_outputs);
   add(model, "note", test_case.note);
   add(model, "provenance.source", test_case.provenance.source);
   add(model, "provenance.seed", std::to_string(test_case.provenance.seed));
@@ -310,6 +311,7 @@ Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_cas
   test_case.expectation = *expectation;
   test_case.rules = list_of(metadata, "rules");
   test_case.tags = list_of(metadata, "tags");
+  test_case.shown_outputs = list_of(metadata, "shown_outputs");
   test_case.note = text_of(metadata, "note");
   test_case.provenance = {text_of(metadata, "provenance.source"), seed, index};
   return origin_of(metadata);

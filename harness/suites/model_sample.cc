@@ -101,16 +101,15 @@ void add_node(Case& test_case, const char* op_type, std::vector<std::string> inp
   test_case.nodes.push_back(std::move(node));
 }
 
-void sample_output(Case& test_case, std::size_t number, std::int64_t most, Rng& rng) {
+// Leaves these elements of an output, in row-major order, in its place.
+void gather_output(Case& test_case, std::size_t number, const std::vector<std::int64_t>& positions) {
   const Tensor& answer = test_case.recorded_outputs[number];
   const std::int64_t elements = answer.elements();
   const std::int64_t bits = bits_of(answer.type);
-  if (elements <= most || bits % 8 != 0) return;
   std::int64_t opset = 13;
   for (const Node& node : test_case.nodes) {
     if (node.domain.empty() || node.domain == "ai.onnx") opset = node.opset_version;
   }
-  const std::vector<std::int64_t> positions = drawn_elements(answer.shape, most, rng);
   const std::string whole = test_case.outputs[number];
   const std::string flat = fresh_name(test_case, whole + ".flat");
   add_node(test_case, "Reshape", {whole, add_indices(test_case, whole + ".as_list", {-1})}, flat, opset);
@@ -120,6 +119,44 @@ void sample_output(Case& test_case, std::size_t number, std::int64_t most, Rng& 
                                              {static_cast<std::int64_t>(positions.size())});
   test_case.outputs[number] = sample;
   say(test_case, fmt::format("{} of {} elements of {} judged", positions.size(), elements, whole));
+}
+
+void sample_output(Case& test_case, std::size_t number, std::int64_t most, Rng& rng) {
+  const Tensor& answer = test_case.recorded_outputs[number];
+  if (answer.elements() <= most || bits_of(answer.type) % 8 != 0) return;
+  gather_output(test_case, number, drawn_elements(answer.shape, most, rng));
+}
+
+bool is_sequence(const Node& node) {
+  return node.op_type == "DynamicQuantizeLSTM" || node.op_type == "LSTM" || node.op_type == "GRU";
+}
+
+// States follow from each other. A sample has every step of a few hidden units, in each output of the node; the states
+// themselves stay outputs, by which the sample is judged. Adds the places of the node's outputs to `done`.
+void sample_units(Case& test_case, const Node& node, std::int64_t most, Rng& rng, std::set<std::size_t>& done) {
+  const auto hidden = node.get_or<std::int64_t>("hidden_size", 0);
+  std::vector<std::int64_t> units;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const auto at = std::find(test_case.outputs.begin(), test_case.outputs.end(), node.outputs[i]);
+    if (at == test_case.outputs.end()) continue;
+    const auto number = static_cast<std::size_t>(at - test_case.outputs.begin());
+    done.insert(number);
+    const Tensor whole = test_case.recorded_outputs[number];
+    if (hidden < 1 || whole.shape.empty() || whole.shape.back() != hidden || whole.elements() == 0) continue;
+    const std::int64_t rows = whole.elements() / hidden;
+    if (i == 0 && whole.elements() > most) units = drawn_positions(hidden, std::max<std::int64_t>(1, most / rows), rng);
+    if (units.empty()) continue;
+    std::vector<std::int64_t> positions;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (const std::int64_t unit : units) positions.push_back(row * hidden + unit);
+    }
+    gather_output(test_case, number, positions);
+    if (i != 0) continue;
+    done.insert(test_case.outputs.size());
+    test_case.outputs.push_back(node.outputs[0]);
+    test_case.shown_outputs.push_back(node.outputs[0]);
+    test_case.recorded_outputs.push_back(whole);
+  }
 }
 
 // Columns of a MatMulNBits: each has weights of its own.
@@ -180,13 +217,16 @@ std::int64_t products_of(const Case& test_case) {
 
 Case sampled(Case test_case, std::int64_t most, Rng& rng) {
   if (most < 1 || test_case.recorded_outputs.empty() || !is_judged_as_graph(test_case)) return test_case;
-  // The states of a sequence follow from each other: all are asked for.
-  const bool is_sequence = std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
-                                       [](const Node& node) { return node.op_type == "DynamicQuantizeLSTM"; });
-  if (is_sequence) return test_case;
   most = std::min(most, std::max(kLeastSample, kSampledProducts / products_of(test_case)));
   keep_columns(test_case, most, rng);
-  for (std::size_t i = 0; i < test_case.outputs.size(); ++i) sample_output(test_case, i, most, rng);
+  std::set<std::size_t> done;
+  const std::vector<Node> nodes = test_case.nodes;
+  for (const Node& node : nodes) {
+    if (is_sequence(node)) sample_units(test_case, node, most, rng, done);
+  }
+  for (std::size_t i = 0; i < test_case.outputs.size(); ++i) {
+    if (!done.contains(i)) sample_output(test_case, i, most, rng);
+  }
   return test_case;
 }
 

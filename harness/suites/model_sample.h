@@ -17,7 +17,8 @@ inline constexpr std::int64_t kLeastSample = 512;
 
 /// Returns the case with outputs of at most about `most` elements each, fewer where each is a sum of many products:
 /// tiles of neighbours, drawn from `rng`, the first and the last one among them. The graph gathers them, and the
-/// recorded outputs are the same elements. Of a MatMulNBits alone, tiles of columns are left, with their weights. The
+/// recorded outputs are the same elements. Of a recurrent layer, all steps of a few hidden units are left, and its
+/// states are shown (Case::shown_outputs). Of a MatMulNBits alone, tiles of columns are left, with their weights. The
 /// note says how many elements are left. A case of few elements, one without recorded outputs, and one that is judged
 /// by itself stay as they are.
 [[nodiscard]] Case sampled(Case test_case, std::int64_t most, Rng& rng);

@@ -188,6 +188,7 @@ void make_graph(Case& result) {
     if (result.outputs.empty() || *rc::gen::arbitrary<bool>()) result.outputs.push_back(node.outputs.back());
     result.nodes.push_back(std::move(node));
   }
+  if (result.outputs.size() > 1 && *rc::gen::arbitrary<bool>()) result.shown_outputs.push_back(result.outputs[0]);
 }
 
 }  // namespace

@@ -20,6 +20,11 @@ bool is_any(const std::vector<char>& wanted) {
   return std::find(wanted.begin(), wanted.end(), 1) != wanted.end();
 }
 
+// Whether the step reads what a backend answered. What only moves values has their own sets.
+bool is_answered(const Step& step, ValueId operand, const Answers& given) {
+  return !std::holds_alternative<Move>(step.what) && given.contains(operand);
+}
+
 // Hands on from the result of a step to its operands.
 class DemandOf {
  public:
@@ -33,7 +38,7 @@ class DemandOf {
 
  private:
   [[nodiscard]] bool is_answered(std::size_t operand) const {
-    return !std::holds_alternative<Move>(step_.what) && given_.contains(step_.operands[operand]);
+    return graph::is_answered(step_, step_.operands[operand], given_);
   }
   void want(std::size_t operand, std::size_t i) {
     if (!is_answered(operand)) wanted_[step_.operands[operand]][i] = 1;
@@ -148,15 +153,13 @@ bool take_over(const Step& step, const Answers& given, Wanted& wanted) {
   return true;
 }
 
-Wanted wanted_by_outputs(const Program& program, const Answers& given) {
+Wanted wanted_by(const std::vector<ValueId>& outputs, const Program& program, const Answers& given) {
   Wanted wanted;
   for (const Value& value : program.values) wanted.emplace_back(count_of(value.shape), 0);
-  for (const ValueId output : program.outputs) std::fill(wanted[output].begin(), wanted[output].end(), 1);
+  for (const ValueId output : outputs) std::fill(wanted[output].begin(), wanted[output].end(), 1);
   bool is_stable = false;
   while (!is_stable) {
     for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
-      auto& own = wanted[step->result];
-      if (given.contains(step->result) && is_any(own)) std::fill(own.begin(), own.end(), 1);
       DemandOf(*step, given, wanted).hand_on();
     }
     is_stable = true;
@@ -166,11 +169,10 @@ Wanted wanted_by_outputs(const Program& program, const Answers& given) {
 }
 
 // Whether an output is a small part of what a step moves there.
-bool leaves_out_much(const Program& program) {
+bool leaves_out_much(const Program& program, const std::vector<ValueId>& outputs) {
   for (const Step& step : program.steps) {
     const auto* move = std::get_if<Move>(&step.what);
-    const bool is_output =
-        std::find(program.outputs.begin(), program.outputs.end(), step.result) != program.outputs.end();
+    const bool is_output = std::find(outputs.begin(), outputs.end(), step.result) != outputs.end();
     if (move == nullptr || !is_output || move->index.empty()) continue;
     if (count_of(program.values[step.operands[0]].shape) > 2 * move->index.size()) return true;
   }
@@ -189,11 +191,11 @@ struct Left {
   }
 };
 
-Left left_of(const std::vector<char>& wanted, bool is_answered) {
+Left left_of(const std::vector<char>& wanted) {
   Left left;
   const auto count = static_cast<std::size_t>(std::count(wanted.begin(), wanted.end(), 1));
   left.is_needed = count != 0;
-  left.is_whole = count == wanted.size() || is_answered;
+  left.is_whole = count == wanted.size();
   if (left.is_whole) return left;
   left.elements.reserve(count);
   left.places.resize(wanted.size());
@@ -208,7 +210,8 @@ Left left_of(const std::vector<char>& wanted, bool is_answered) {
 // Writes the steps for the elements that are left.
 class Narrowing {
  public:
-  Narrowing(const Program& program, const std::vector<Left>& left) : program_(program), left_(left) {}
+  Narrowing(const Program& program, const std::vector<Left>& left, const Answers& given)
+      : program_(program), left_(left), given_(given) {}
 
   [[nodiscard]] Program done() const {
     Program result;
@@ -252,7 +255,11 @@ class Narrowing {
     for (const std::int64_t i : result.elements) picked.push_back(place(list[static_cast<std::size_t>(i)]));
     list = std::move(picked);
   }
-  [[nodiscard]] const Left& operand(const Step& step, std::size_t number) const { return left_[step.operands[number]]; }
+  // Answers are whole, whatever is left of the steps that compute such a value.
+  [[nodiscard]] const Left& operand(const Step& step, std::size_t number) const {
+    const ValueId value = step.operands[number];
+    return is_answered(step, value, given_) ? whole_ : left_[value];
+  }
 
   // A list of elements has a scale for each.
   template <typename Linear, typename Zero>
@@ -294,7 +301,7 @@ class Narrowing {
   }
   void write(const Step& step, WeightedSum& what) const {
     what.part = part(step, what.has_factor);
-    if (!what.c_index.empty()) pick(step, what.c_index, &left_[step.operands.back()]);
+    if (!what.c_index.empty()) pick(step, what.c_index, &operand(step, step.operands.size() - 1));
     if (!what.divisor.empty()) pick(step, what.divisor);
   }
   void write(const Step& step, Extreme& what) const { what.part = part(step, false); }
@@ -338,16 +345,19 @@ class Narrowing {
 
   const Program& program_;
   const std::vector<Left>& left_;
+  const Answers& given_;
+  const Left whole_;
 };
 
 }  // namespace
 
-std::optional<Program> needed_part(const Program& program, const Answers& given) {
-  if (!leaves_out_much(program)) return std::nullopt;
-  const Wanted wanted = wanted_by_outputs(program, given);
+std::optional<Program> needed_part(const Program& program, const Answers& given, const std::vector<ValueId>& outputs) {
+  if (!leaves_out_much(program, outputs)) return std::nullopt;
+  const Wanted wanted = wanted_by(outputs, program, given);
   std::vector<Left> left;
-  for (ValueId id = 0; id < wanted.size(); ++id) left.push_back(left_of(wanted[id], given.contains(id)));
-  return Narrowing(program, left).done();
+  left.reserve(wanted.size());
+  for (const std::vector<char>& one : wanted) left.push_back(left_of(one));
+  return Narrowing(program, left, given).done();
 }
 
 }  // namespace qconform::reference::graph

@@ -79,10 +79,11 @@ using Answers = std::map<ValueId, std::vector<double>>;
 /// is right where it lies between their roundings.
 [[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Tier tier, const Answers& given = {});
 
-/// Returns the program with no more than its outputs need; nothing where they leave out little. Values keep their
-/// numbers and outputs their shapes; a value of which a part is left is a list. Values of `given` are answered: what
-/// computes them is needed where they are moved to an output alone.
-[[nodiscard]] std::optional<Program> needed_part(const Program& program, const Answers& given);
+/// Returns the program with no more than `outputs`, values of it, need; nothing where they leave out little. Values
+/// keep their numbers and outputs their shapes; a value of which a part is left is a list. Values of `given` are
+/// answered: what computes them is needed where they are moved to an output alone, and for the elements that are.
+[[nodiscard]] std::optional<Program> needed_part(const Program& program, const Answers& given,
+                                                 const std::vector<ValueId>& outputs);
 
 /// `value` rounded to nearest even in a float type; integers and `none` leave it as it is.
 [[nodiscard]] double rounded_to_type(ElementType type, double value);

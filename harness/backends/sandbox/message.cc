@@ -181,6 +181,7 @@ void walk(Pass& pass, Subject& test_case) {
   walk_texts(pass, test_case.input_names);
   walk(pass, test_case.fed_inputs);
   walk_texts(pass, test_case.outputs);
+  walk_texts(pass, test_case.shown_outputs);
   walk_size(pass, test_case.inputs);
   for (auto& input : test_case.inputs) {
     bool given = input.has_value();

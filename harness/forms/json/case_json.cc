@@ -105,6 +105,7 @@ void add_graph(const Case& test_case, Json& object) {
   object["inputs"] = inputs_object(test_case, names, 0, test_case.fed_inputs);
   object["initializers"] = inputs_object(test_case, names, test_case.fed_inputs, names.size());
   object["outputs"] = texts_object(output_names(test_case));
+  if (!test_case.shown_outputs.empty()) object["shown_outputs"] = texts_object(test_case.shown_outputs);
   if (!test_case.recorded_outputs.empty()) object["recorded_outputs"] = outputs_object(test_case.recorded_outputs);
 }
 
@@ -303,7 +304,8 @@ bool read_one_node(JsonFields& fields, const Json& value, const std::string& whe
 
 bool read_graph(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
   if (!fields.object(value, where, {"id", "nodes", "inputs", "initializers", "outputs"},
-                     {"note", "rules", "tags", "expectation", "recorded_outputs", "defect", "provenance", "before"}) ||
+                     {"note", "rules", "tags", "expectation", "shown_outputs", "recorded_outputs", "defect",
+                      "provenance", "before"}) ||
       !read_nodes(fields, value["nodes"], json_path(where, "nodes"), out.nodes) ||
       !read_named_tensors(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out)) {
     return false;
@@ -311,6 +313,7 @@ bool read_graph(JsonFields& fields, const Json& value, const std::string& where,
   out.fed_inputs = out.inputs.size();
   if (!read_named_tensors(fields, value["initializers"], json_path(where, "initializers"), bytes_left, out) ||
       !read_names(fields, value, where, "outputs", out.outputs) ||
+      (value.contains("shown_outputs") && !read_names(fields, value, where, "shown_outputs", out.shown_outputs)) ||
       !read_outputs(fields, value, where, "recorded_outputs", bytes_left, out.recorded_outputs)) {
     return false;
   }

@@ -187,10 +187,16 @@ namespace graph = reference::graph;
 // Holds a lowered graph and computes its sets, once for all of its outputs.
 class Evaluated {
  public:
-  Evaluated(std::shared_ptr<const GraphProgram> lowered, QuantizationsStated quantizations, graph::Answers given)
-      : lowered_(std::move(lowered)), quantizations_(quantizations), given_(std::move(given)) {}
+  Evaluated(std::shared_ptr<const GraphProgram> lowered, QuantizationsStated quantizations, graph::Answers given,
+            bool is_interpreted = false)
+      : lowered_(std::move(lowered)),
+        quantizations_(quantizations),
+        given_(std::move(given)),
+        is_interpreted_(is_interpreted) {}
 
   [[nodiscard]] const GraphProgram& lowered() const { return *lowered_; }
+  /// Whether the given answers are an interpreter's: each of them is right by those before it.
+  [[nodiscard]] bool is_interpreted() const { return is_interpreted_; }
   [[nodiscard]] const graph::Answers& given_answers() const { return given_; }
   /// Returns this graph with the answers of a backend, by which others are judged.
   [[nodiscard]] std::shared_ptr<const Evaluated> given(graph::Answers answers) const {
@@ -200,6 +206,7 @@ class Evaluated {
     (void)needed();
     auto other = std::make_shared<Evaluated>(*this);
     other->given_ = std::move(answers);
+    other->is_interpreted_ = false;
     other->bounds_ = {};
     return other;
   }
@@ -235,7 +242,7 @@ class Evaluated {
   // Returns what the outputs need of the program.
   [[nodiscard]] const graph::Program& needed() const {
     if (needed_ == nullptr) {
-      auto part = graph::needed_part(lowered_->program, given_);
+      auto part = graph::needed_part(lowered_->program, given_, lowered_->judged);
       needed_ = part ? std::make_shared<const graph::Program>(std::move(*part))
                      : std::shared_ptr<const graph::Program>(lowered_, &lowered_->program);
     }
@@ -246,6 +253,7 @@ class Evaluated {
   mutable std::shared_ptr<const graph::Program> needed_;
   QuantizationsStated quantizations_;
   graph::Answers given_;
+  bool is_interpreted_ = false;
   mutable std::array<std::vector<graph::Bounds>, std::size(reference::kAllTiers)> bounds_;
 };
 
@@ -258,7 +266,14 @@ class LoweredOutput : public Lowered {
   [[nodiscard]] ElementType output_type() const override { return graph_->lowered().types[value()]; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return program().values[value()].shape; }
 
+  [[nodiscard]] bool is_judged() const override {
+    const auto& judged = graph_->lowered().judged;
+    return std::find(judged.begin(), judged.end(), value()) != judged.end();
+  }
+
   [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
+    // States at the ends of their sets would not follow from each other.
+    if (!is_judged() || (graph_->is_interpreted() && shows())) return shown();
     const graph::Bounds& exact = bounds(reference::Tier::exact);
     return tensor_of(program().values[value()], output_type(), exact);
   }
@@ -273,7 +288,7 @@ class LoweredOutput : public Lowered {
   [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
     const graph::Bounds& right = bounds(admitted_by(policy));
     const auto i = static_cast<std::size_t>(index);
-    RightValues values{.type = output_type(), .any_value = right.is_open(i)};
+    RightValues values{.type = output_type(), .any_value = !is_judged() || right.is_open(i)};
     if (values.any_value) return values;
     if (right.members.empty()) {
       const auto [lo, hi] = ends(right, i);
@@ -296,6 +311,7 @@ class LoweredOutput : public Lowered {
   }
 
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
+    if (!is_judged()) return false;
     const auto [lo, hi] = ends(bounds(admitted_by(policy)), static_cast<std::size_t>(index));
     return lo == hi;
   }
@@ -340,6 +356,25 @@ class LoweredOutput : public Lowered {
   [[nodiscard]] const graph::Program& program() const { return graph_->lowered().program; }
   [[nodiscard]] graph::ValueId value() const { return program().outputs[number_]; }
   [[nodiscard]] const graph::Bounds& bounds(reference::Tier tier) const { return graph_->bounds(number_, tier); }
+
+  [[nodiscard]] bool shows() const {
+    const auto& all = graph_->lowered().shown;
+    return std::any_of(all.begin(), all.end(), [&](const GraphProgram::Shown& one) { return one.by == value(); });
+  }
+
+  // The numbers by which other outputs are judged.
+  [[nodiscard]] Tensor shown() const {
+    Tensor tensor = Tensor::zeros(output_type(), output_shape());
+    for (const GraphProgram::Shown& one : graph_->lowered().shown) {
+      const auto given = graph_->given_answers().find(one.value);
+      if (one.by != value() || given == graph_->given_answers().end()) continue;
+      for (std::size_t i = 0; i < given->second.size(); ++i) {
+        set_raw_bits_at(tensor.bytes, bits_of(tensor.type), one.first + static_cast<std::int64_t>(i),
+                        pattern_of(tensor.type, given->second[i]));
+      }
+    }
+    return tensor;
+  }
 
   static reference::Tier admitted_by(const Policy& policy) {
     switch (policy.profile) {
@@ -512,6 +547,7 @@ class LoweredGraph final : public LoweredOutput {
       const Tensor& answer = answers[number];
       if (answer.type != expected.output_type() || answer.shape != expected.output_shape()) continue;
       const auto& one = number == 0 ? static_cast<const LoweredOutput&>(*this) : further_[number - 1];
+      if (!one.is_judged()) continue;
       for (std::int64_t i = 0; i < answer.elements(); ++i) wrong += one.is_right(i, number_at(answer, i)) ? 0 : 1;
     }
     return wrong;
@@ -535,15 +571,23 @@ graph::Answers first_pairs(const graph::Program& program) {
   return pairs;
 }
 
-// Returns what the reference takes for values that a backend decides or shows: the first right pairs, and states of a
-// sequence as an interpreter computes them.
-graph::Answers usual_values(const GraphProgram& lowered) {
-  graph::Answers values = first_pairs(lowered.program);
-  if (lowered.shown.empty()) return values;
-  const auto computed = graph::interpret(lowered.program, {});
-  for (const GraphProgram::Shown& one : lowered.shown) values[one.value] = computed[one.value];
-  for (const DynamicScale& scale : dynamic_scales(lowered.program, values)) scale.give(0, values);
-  return values;
+// Returns the graph with what the reference takes for values that a backend decides or shows: the first right pairs,
+// and states of a sequence as the case records them, or else as an interpreter computes them.
+std::shared_ptr<const Evaluated> evaluated(const Case& test_case, GraphProgram program) {
+  const auto lowered = std::make_shared<const GraphProgram>(std::move(program));
+  graph::Answers values = first_pairs(lowered->program);
+  const graph::Answers recorded = shown_values(*lowered, test_case.recorded_outputs);
+  const bool is_interpreted = recorded.size() < lowered->shown.size();
+  if (is_interpreted) {
+    const auto computed = graph::interpret(lowered->program, {});
+    for (const GraphProgram::Shown& one : lowered->shown) values[one.value] = computed[one.value];
+  } else {
+    for (const auto& [value, numbers] : recorded) values[value] = numbers;
+  }
+  if (!lowered->shown.empty()) {
+    for (const DynamicScale& scale : dynamic_scales(lowered->program, values)) scale.give(0, values);
+  }
+  return std::make_shared<const Evaluated>(lowered, quantizations_of(test_case), std::move(values), is_interpreted);
 }
 
 Classification classify_graph(const Case& test_case) {
@@ -551,9 +595,7 @@ Classification classify_graph(const Case& test_case) {
   auto program = lower_graph(test_case, result.contract);
   if (!program) return result;
   result.value_is_open = program->value_is_open;
-  graph::Answers pairs = usual_values(*program);
-  result.lowered = std::make_unique<LoweredGraph>(std::make_shared<const Evaluated>(
-      std::make_shared<const GraphProgram>(std::move(*program)), quantizations_of(test_case), std::move(pairs)));
+  result.lowered = std::make_unique<LoweredGraph>(evaluated(test_case, std::move(*program)));
   return result;
 }
 

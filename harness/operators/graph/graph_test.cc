@@ -222,7 +222,7 @@ TEST(RandomGraphs, HaveTheSameSetsInTheirNeededPart) {
     const graph::Program whole = with_samples(graph_program_of(*classification.lowered)->program, rng);
     graph::Answers given;
     for (const DynamicScale& scale : dynamic_scales(whole)) scale.give(0, given);
-    const auto part = graph::needed_part(whole, given);
+    const auto part = graph::needed_part(whole, given, whole.outputs);
     if (!part) continue;
     ++parts;
     for (const reference::Tier tier : graph::kGraphTiers) {
