@@ -22,6 +22,9 @@ namespace {
 
 constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kBetweenLooks = std::chrono::milliseconds(25);
+
+// AddressSanitizer keeps what has been freed, up to its option quarantine_size_mb: the library has not taken that.
+constexpr std::int64_t kKeptBySanitizer = kCanLimitAddressSpace ? 0 : std::int64_t{256} << 20;
 constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
 constexpr std::int64_t kLargestLog = std::int64_t{1} << 20;
 constexpr double kScheduledSeconds = 60;  ///< for a worker that has something to do to begin it
@@ -132,7 +135,7 @@ bool WorkerHost::is_beyond_limits(Clock::time_point waiting_since, Death& death)
   next_look_ = Clock::now() + kBetweenLooks;
   if (!overdue) note_activity();
   const MemoryInUse now = memory();
-  death.out_of_memory = limits_.memory > 0 && now.resident - at_rest_.resident > limits_.memory;
+  death.out_of_memory = limits_.memory > 0 && now.resident - at_rest_.resident > limits_.memory + kKeptBySanitizer;
   death.timed_out = !death.out_of_memory && overdue;
   if (death.timed_out && now.address_space - at_rest_.address_space > limits_.memory / 8 * 7) {
     death.out_of_memory = kCanLimitAddressSpace && limits_.memory > 0;
