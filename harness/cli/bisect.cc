@@ -166,6 +166,12 @@ Result<std::vector<std::string>> releases_since(const std::string& since, const 
 
 }  // namespace
 
+void add_since_option(CLI::App& command, std::string& since) {
+  command.add_option("--since", since,
+                     "Oldest release that the smallest case of each finding is tried on, which no waiver covers: it "
+                     "tells which release broke it");
+}
+
 Result<void> check_since(const std::string& since, std::span<const std::unique_ptr<Backend>> backends) {
   const auto is_of_number = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
   if (!std::all_of(since.begin(), since.end(), is_of_number)) {

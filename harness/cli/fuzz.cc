@@ -80,6 +80,8 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   options.progress = told_on(line);
   Report report = campaign_report(done.snapshot, backends, options);
   line.clear();
+  const std::string& since = plan.options.since;
+  if (!since.empty()) add_histories(since, backends, plan.judge.policy, plan.sandbox, report);
   if (done.snapshot.fault) report.stopped = done.snapshot.fault->text();
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
   auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
@@ -157,6 +159,7 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
+  add_since_option(*command, options->since);
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &fuzz);
 }

@@ -180,7 +180,7 @@ Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions&
 
 Result<void> choose_driver(FuzzPlan& plan) {
   const FuzzOptions& options = plan.options;
-  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
+  QCONFORM_ASSIGN(plan.sandbox, chosen_sandbox(options.sandbox));
   campaign::DriverOptions& driver = plan.driver;
   if (!options.duration.empty()) {
     QCONFORM_ASSIGN(const auto parsed, parse_duration("--for", options.duration));
@@ -192,9 +192,12 @@ Result<void> choose_driver(FuzzPlan& plan) {
                                  : campaign::JournalStore::Take::anew;
   driver.jobs = options.jobs;
   driver.cases = options.cases;
-  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judge.policy.profile), sandbox] {
-    return backend::select_all(names, arithmetic, sandbox);
-  };
+  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judge.policy.profile),
+                 sandbox = plan.sandbox] { return backend::select_all(names, arithmetic, sandbox); };
+  if (!options.since.empty()) {
+    QCONFORM_ASSIGN(const auto backends, driver.open());
+    QCONFORM_TRY(check_since(options.since, backends));
+  }
   campaign::Shard shard;
   QCONFORM_TRY(choose_shard(plan, shard));
   QCONFORM_ASSIGN(driver.identity, identity_of(options, shard));

@@ -48,6 +48,7 @@ struct FuzzOptions {
   std::string out = "build/reports/fuzz";
   bool explain = true;
   bool shrink = true;
+  std::string since;  ///< release that findings are traced from; empty: none are
   ReportForms forms;
 
   [[nodiscard]] bool is_guided() const { return engine == "libfuzzer"; }
@@ -58,6 +59,7 @@ struct FuzzPlan {
   campaign::JudgeOptions judge;
   /// Contracts of the campaign that is resumed, where no option says what backends take.
   std::optional<std::vector<campaign::KnownContracts>> contracts;
+  backend::SandboxPolicy sandbox;            ///< how backends are opened
   std::optional<Waivers> waivers;            ///< waivers that judge.waivers points to
   std::optional<guided::FuzzTarget> target;  ///< fuzz target of a campaign that coverage guides
   campaign::DriverOptions driver;            ///< without what it tells while it runs

@@ -554,9 +554,7 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
       "detects which it takes");
   command.add_option("--out", options.out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
-  command.add_option("--since", options.since,
-                     "Oldest release that the smallest case of each finding is tried on, which no waiver covers: it "
-                     "tells which release broke it");
+  add_since_option(command, options.since);
   command.add_flag("--expect-fused", options.expects_fusion,
                    "A backend that fuses nothing in the suites' graphs, or does not show what it computes, does not "
                    "conform: its answers say nothing of fusion");

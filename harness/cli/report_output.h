@@ -159,6 +159,9 @@ void add_rewritings(const GraphSample& sample, bool is_expected, std::span<const
 
 // Which release broke what was found.
 
+/// --since RELEASE
+void add_since_option(CLI::App& command, std::string& since);
+
 /// Error: no backend is of a library with several releases from `since` on, or there is no such release.
 [[nodiscard]] Result<void> check_since(const std::string& since, std::span<const std::unique_ptr<Backend>> backends);
 

@@ -181,6 +181,11 @@ TEST_F(PeerReleases, TellWhichOfThemBrokeAFinding) {
   const auto ran = qconform(run + " --since 9.9.8");
   EXPECT_EQ(ran.exit_code, 1) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("since     broken in rten:9.9.9; rten:9.9.8 is right\n"));
+  const auto night = qconform(
+      "fuzz --suite graphs --cases 60 --seed 1 --no-explain --no-shrink --backend rten:9.9.9 --since 9.9.8 --out " +
+      at("night"));
+  EXPECT_EQ(night.exit_code, 1) << night.output;
+  EXPECT_THAT(night.output, HasSubstr("since     broken in rten:9.9.9; rten:9.9.8 is right\n"));
   const auto unknown = qconform(run + " --since 9.9.9");
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.output, HasSubstr("--since: rten:9.9.9 has one release from 9.9.9 on"));
