@@ -367,6 +367,10 @@ class Plugin final : public Backend {
     for (const PluginCapability& capability : kPluginCapabilities) {
       if ((functions.capabilities & capability.bit) != 0) info_.capabilities.emplace_back(capability.name);
     }
+    for (std::size_t i = 0; i < functions.switch_count; ++i) {
+      const qc_argument& part = *functions.switches[i];
+      info_.capabilities.push_back(fmt::format("{}{}={}", kSwitchCapability, part.key, part.value));
+    }
   }
   ~Plugin() override {
     if (plugin_.functions.close != nullptr) plugin_.functions.close(plugin_.state);
@@ -430,6 +434,23 @@ qc_backend known_part(const qc_backend& functions) {
   return known;
 }
 
+// Whether the text can stand behind an @ and in the name of a cure.
+bool is_plain_word(const char* text) {
+  if (text == nullptr || *text == '\0') return false;
+  return std::all_of(text, text + std::strlen(text), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  });
+}
+
+// The first of its switches that is no KEY=VALUE.
+std::optional<std::size_t> broken_switch(const qc_backend& functions) {
+  for (std::size_t i = 0; i < functions.switch_count; ++i) {
+    const qc_argument* part = functions.switches == nullptr ? nullptr : functions.switches[i];
+    if (part == nullptr || !is_plain_word(part->key) || !is_plain_word(part->value)) return i;
+  }
+  return std::nullopt;
+}
+
 // "plugin:./libmine.so", for errors.
 std::string plugin_field(const Specification& what) {
   return "plugin:" + what.name;
@@ -440,6 +461,11 @@ Result<std::unique_ptr<Backend>> open_plugin(const qc_backend& functions, const 
   OpenPlugin plugin{known_part(functions), nullptr};
   if (plugin.functions.run == nullptr) {
     return fail(plugin_field(what), fmt::format("its qc_backend of {} bytes has no function run", functions.size));
+  }
+  if (const auto broken = broken_switch(plugin.functions)) {
+    return fail(plugin_field(what),
+                fmt::format("its switch {} of {} has no key and value of letters, digits, '_', '-' and '.'",
+                            *broken + 1, plugin.functions.switch_count));
   }
   PluginList<qc_argument> arguments;
   for (const Setting& setting : what.settings) {

@@ -434,6 +434,11 @@ std::vector<std::string> siblings_among(const Specification& what, const std::ve
   return names;
 }
 
+bool states_switches(const BackendInfo& info) {
+  return std::any_of(info.capabilities.begin(), info.capabilities.end(),
+                     [](const std::string& one) { return one.starts_with(kSwitchCapability); });
+}
+
 Result<std::unique_ptr<Backend>> select_beside(const Specification& what, const std::vector<Specification>& named,
                                                RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
   QCONFORM_ASSIGN(auto backend, select(what, arithmetic, sandbox));
@@ -443,9 +448,10 @@ Result<std::unique_ptr<Backend>> select_beside(const Specification& what, const 
   };
   OtherSettings others{siblings_among(what, named), nullptr, switches_of(text_of(what)), nullptr};
   others.open_sibling = [open, sandbox](const std::string& name) { return open(name, sandbox); };
-  // Programs, plugins and other processors have no switches, and show no graphs.
-  const bool has_more = what.kind != SelectedKind::process && what.kind != SelectedKind::plugin && what.cpu.empty();
-  if (has_more) {
+  // Programs and other processors have no switches, and show no graphs; a plugin has those that it states.
+  const bool is_plugin = what.kind == SelectedKind::plugin;
+  const bool has_more = is_plugin ? states_switches(backend->info()) : what.kind != SelectedKind::process;
+  if (has_more && what.cpu.empty()) {
     others.open_without = [open, sandbox](const std::string& name, bool shows_graphs) {
       SandboxPolicy policy = sandbox;
       policy.trusts_adapters = true;
@@ -486,6 +492,11 @@ std::span<const Switch> switches_of(const std::string& name) {
   if (library == nullptr) return {};
   const bool is_plain = !library->levels.empty() && (what->word.empty() || what->word == library->levels.front());
   return is_plain ? std::span<const Switch>() : library->switches;
+}
+
+bool is_plugin(std::string_view name) {
+  const auto what = parse_specification(name);
+  return what && what->kind == SelectedKind::plugin;
 }
 
 std::string with_switches(const std::string& name, std::span<const Switch> off) {

@@ -120,7 +120,7 @@ struct BackendInfo {
   QC_FIELD(std::vector<std::string>, capabilities, {}, "capabilities",
            .doc =
                "What a plugin or process says of itself: assumes-valid, channels-last, needs-channels-last, units, "
-               "same-inputs, plans.",
+               "same-inputs, plans; switch:KEY=VALUE for an argument that switches off a part which may be wrong.",
            .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, pinned, {}, "pinned",
            .doc =

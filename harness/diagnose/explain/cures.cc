@@ -70,11 +70,20 @@ Rewriting rewriting_between(const CaseGraph& off, const CaseGraph& on) {
   return {beyond(without, with), beyond(with, without)};
 }
 
-std::vector<Switch> switches_in(std::string_view signature, std::span<const Switch> all) {
+namespace {
+
+// The names of the parts in a signature of cure_of().
+std::vector<std::string_view> parts_in(std::string_view signature) {
   if (!signature.starts_with(Cures::kPrefix)) return {};
   signature.remove_prefix(Cures::kPrefix.size());
+  return split(signature.substr(0, signature.find_first_of(" ,:")), "+");
+}
+
+}  // namespace
+
+std::vector<Switch> switches_in(std::string_view signature, std::span<const Switch> all) {
   std::vector<Switch> off;
-  for (const std::string_view name : split(signature.substr(0, signature.find_first_of(" ,:")), "+")) {
+  for (const std::string_view name : parts_in(signature)) {
     for (const Switch& part : all) {
       if (text_of(part) == name) off.push_back(part);
     }
@@ -83,7 +92,12 @@ std::vector<Switch> switches_in(std::string_view signature, std::span<const Swit
 }
 
 std::string cure_in(std::string_view signature, const std::string& backend) {
-  const std::vector<Switch> off = switches_in(signature, backend::switches_of(backend));
+  std::vector<Switch> off = switches_in(signature, backend::switches_of(backend));
+  for (const std::string_view name :
+       backend::is_plugin(backend) ? parts_in(signature) : std::vector<std::string_view>()) {
+    const std::size_t end = name.find('=');
+    if (end != std::string_view::npos) off.push_back({name.substr(0, end), name.substr(end + 1)});
+  }
   if (off.empty()) return {};
   const std::string whole = backend::with_switches(backend, off);
   return whole.substr(whole.find('@') + 1);
@@ -193,6 +207,7 @@ std::optional<Rewriting> Cures::rewriting_by(std::string_view name, const Case& 
 }
 
 bool Cures::is_broad(std::string_view name) const {
+  if (backend_.info().kind == "plugin") return false;
   const Known* const cure = known(name);
   return cure != nullptr && std::any_of(cure->set.begin(), cure->set.end(),
                                         [&](std::size_t position) { return !switches_[position].is_listed; });

@@ -56,7 +56,8 @@ class Cures {
   [[nodiscard]] bool cures(std::string_view name, const Case& test_case, const Policy& policy);
   /// Returns how the parts of the set with that name rewrite the case; nothing where a graph is not shown.
   [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view name, const Case& test_case);
-  /// Whether the set has one part that is not known by an optimizer's name: other causes have it too.
+  /// Whether the set has one part that is not known by an optimizer's name: other causes have it too. Parts of a plugin
+  /// are known by the names that its authors gave them.
   [[nodiscard]] bool is_broad(std::string_view name) const;
 
  private:

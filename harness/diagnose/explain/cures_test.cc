@@ -20,6 +20,7 @@
 #include "harness/base/text.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/run_suites.h"
+#include "harness/graphs/case_graph.h"
 #include "harness/model/case_builder.h"
 #include "harness/operators/graph/unit.h"
 #include "harness/suites/stored_cases.h"
@@ -175,6 +176,39 @@ TEST_F(CuresTest, KeepToTheLimitsOfTheBackend) {
   Cures cures(*backend);
   EXPECT_EQ(cure(cures, "A+C"), "cured-by:A+C");
   EXPECT_EQ(opened_within(), std::set<std::int64_t>{77});
+}
+
+// DequantizeLinear -> Conv -> Relu -> QuantizeLinear, one weight; the bias is that of both images.
+Case fused_unit(std::int32_t bias) {
+  GraphBuilder graph(13);
+  const auto dequantized = [&](const std::string& q, const std::string& scale, const std::string& zero_point) {
+    return graph.node("DequantizeLinear", {q, scale, zero_point});
+  };
+  const std::string one = graph.initializer(make::float32(1));
+  const std::string x = dequantized(graph.input(make::uint8({2, 1, 1, 1}, {100, 10})), one,
+                                    graph.initializer(make::integer(ElementType::uint8, 50)));
+  const std::string w = dequantized(graph.initializer(make::int8({1, 1, 1, 1}, {1})), one,
+                                    graph.initializer(make::integer(ElementType::int8, 0)));
+  const std::string b = dequantized(graph.initializer(make::int32({1}, {bias})), one,
+                                    graph.initializer(make::integer(ElementType::int32, 0)));
+  const std::string sum = graph.node("Relu", {graph.node("Conv", {x, w, b})});
+  return graph.build(
+      {graph.node("QuantizeLinear", {sum, one, graph.initializer(make::integer(ElementType::uint8, 100))})});
+}
+
+TEST(CuresOfPlugins, AreTheSwitchesThatTheyState) {
+  const std::string name = "plugin:" QCONFORM_PLUGINS "/unit.so@wrong=yes";
+  auto opened = backend::select(name, RoundingProfile::correctly_rounded);
+  ASSERT_TRUE(opened) << opened.error().text();
+  Backend& backend = **opened;
+  ASSERT_EQ(backend.switches().size(), 2U);
+  Cures cures(backend);
+  EXPECT_EQ(cures.cure_of(fused_unit(0), Policy{}), "cured-by:relu-fusion=off");
+  EXPECT_EQ(cures.cure_of(fused_unit(60), Policy{}), "cured-by:bias-fusion=off") << "no sum is negative";
+  EXPECT_EQ(cures.cure_of(fused_unit(20), Policy{}), "cured-by:relu-fusion=off+bias-fusion=off");
+  EXPECT_FALSE(cures.is_broad("cured-by:relu-fusion=off"));
+  EXPECT_EQ(cure_in("cured-by:relu-fusion=off of Relu", backend.info().on_command_line()), "wrong=yes,relu-fusion=off");
+  EXPECT_EQ(backend.without(backend.switches(), true), nullptr) << "it shows no graphs";
 }
 
 // Units of which one part or another makes the results wrong: a finding for each, with the settings that cure it.

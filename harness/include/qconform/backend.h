@@ -240,6 +240,12 @@ struct qc_backend {
   /* Computes the graph. Called any number of times between prepare and release, with the same or with other inputs; has
    * to give the same bytes for the same inputs. `node` is NULL without prepare. */
   int (*run)(void* state, void* node, const struct qc_run* run, struct qc_reason* reason);
+
+  /* Arguments, each of which switches off a part of the library that may be wrong, a fusion say: {"relu-fusion",
+   * "off"}. qconform opens the library again with some of them, to find which parts have to be off for a failing graph
+   * to be right. Keys and values are of letters, digits, '_', '-' and '.'. `open` takes them. */
+  size_t switch_count;
+  const struct qc_argument* const* switches; /* `switch_count` of them */
 };
 
 /* Exported by the library. Returns a backend that lives as long as the process; NULL if the library cannot work here.

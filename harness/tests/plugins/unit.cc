@@ -1,5 +1,6 @@
 // A plugin that takes units: DequantizeLinear -> Conv [-> Relu] -> QuantizeLinear in two dimensions, as one integer
-// convolution with one requantization.
+// convolution with one requantization. With `wrong=yes`, what it fuses forgets the activation or the bias, unless the
+// switch of that fusion is off.
 #include <qconform/backend.h>
 
 #include <algorithm>
@@ -117,6 +118,35 @@ Unit unit_of(const qc_graph& graph) {
   return unit;
 }
 
+/// Fusions that are wrong.
+struct Wrong {
+  bool forgets_relu = false;
+  bool forgets_bias = false;
+};
+
+int open(const qc_setup* setup, void** state, qc_reason* reason) {
+  static Wrong wrong;
+  bool has_relu_fusion = true;
+  bool has_bias_fusion = true;
+  bool is_wrong = false;
+  for (size_t i = 0; i < setup->argument_count; ++i) {
+    const std::string key = setup->arguments[i]->key;
+    if (key == "wrong") {
+      is_wrong = true;
+    } else if (key == "relu-fusion") {
+      has_relu_fusion = false;
+    } else if (key == "bias-fusion") {
+      has_bias_fusion = false;
+    } else {
+      std::snprintf(reason->text, reason->text_size, "no argument %s", key.c_str());
+      return QC_REJECTED;
+    }
+  }
+  wrong = {is_wrong && has_relu_fusion, is_wrong && has_bias_fusion};
+  *state = &wrong;
+  return QC_OK;
+}
+
 int supports(void* /*state*/, const qc_graph* graph, qc_reason* reason) {
   const Unit unit = unit_of(*graph);
   std::snprintf(reason->text, reason->text_size, "%s", unit.refusal.c_str());
@@ -143,8 +173,11 @@ int64_t sum_of(const Unit& unit, const void* x, int64_t image, int64_t channel, 
   return sum;
 }
 
-int run(void* /*state*/, void* /*node*/, const qc_run* run, qc_reason* /*reason*/) {
-  const Unit unit = unit_of(*run->graph);
+int run(void* state, void* /*node*/, const qc_run* run, qc_reason* /*reason*/) {
+  Unit unit = unit_of(*run->graph);
+  const Wrong& wrong = *static_cast<const Wrong*>(state);
+  if (wrong.forgets_relu) unit.has_relu = false;
+  if (wrong.forgets_bias) unit.bias = nullptr;
   int64_t dims[4] = {unit.x->dims[0], unit.w->dims[0], 0, 0};
   for (int d = 0; d < 2; ++d) {
     dims[d + 2] = (unit.x->dims[d + 2] + unit.pads[d] + unit.pads[d + 2] - unit.w->dims[d + 2]) / unit.strides[d] + 1;
@@ -169,14 +202,20 @@ int run(void* /*state*/, void* /*node*/, const qc_run* run, qc_reason* /*reason*
 }  // namespace
 
 extern "C" const qc_backend* qconform_backend(void) {
+  static const qc_argument parts[] = {{sizeof(qc_argument), "relu-fusion", "off"},
+                                      {sizeof(qc_argument), "bias-fusion", "off"}};
+  static const qc_argument* const switches[] = {&parts[0], &parts[1]};
   static const qc_backend backend = [] {
     qc_backend it{};
     it.size = sizeof it;
     it.name = "unit";
     it.version = "1";
     it.capabilities = QC_UNITS;
+    it.open = open;
     it.supports = supports;
     it.run = run;
+    it.switch_count = 2;
+    it.switches = switches;
     return it;
   }();
   return &backend;
