@@ -26,7 +26,7 @@ constexpr std::int64_t kInput = 7;
 constexpr std::int64_t kHidden = 96;
 constexpr std::int64_t kMost = 160;  // less than Y has, and more than Y_h
 
-std::string floats(GraphBuilder& graph, Shape shape, Rng& rng) {
+std::string floats(GraphBuilder& graph, std::vector<std::int64_t> shape, Rng& rng) {
   std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
   for (float& value : values) value = std::ldexp(static_cast<float>(rng.between(-64, 64)), -8);
   return graph.initializer(make::float32(std::move(shape), values));
