@@ -182,6 +182,7 @@ Result<int> judge_with(const ModelCommand& command, const std::string& setting, 
   };
   QCONFORM_ASSIGN(auto report, judge_suites(options, policy, command.forms.json));
   report.model = model_run(facts, worst, report);
+  report.model->run_file = command.run;
   return deliver(options.out, policy, command.forms, report);
 }
 

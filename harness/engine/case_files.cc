@@ -105,11 +105,24 @@ const std::string& opened_by(const Report& report, const Finding& finding) {
   return found == report.backends.end() ? finding.backend : found->info.on_command_line();
 }
 
-Result<void> write_finding(const fs::path& folder, const Policy& policy, const std::string& backend, Finding& finding) {
+// Another file than the model computed what was wrong: a case alone does not show it again, the whole command does.
+bool ran_another_file(const Report& report) {
+  return report.model && !report.model->run_file.empty();
+}
+
+std::string command_of(const Report& report) {
+  std::string line = "qconform";
+  for (const std::string& argument : report.command) line += " " + copied_word(argument);
+  return line;
+}
+
+Result<void> write_finding(const fs::path& folder, const Policy& policy, const Report& report, Finding& finding) {
+  const std::string& backend = opened_by(report, finding);
   finding.case_file = finding.id + ".json";
   finding.model_file = finding.id + ".onnx";
   finding.test_folder = finding.id;
-  finding.replay = replay_line(folder / finding.case_file, backend, policy);
+  finding.replay =
+      ran_another_file(report) ? command_of(report) : replay_line(folder / finding.case_file, backend, policy);
   if (finding.kind == VerdictKind::thread_dependent) finding.replay += " --threads-check";
   if (finding.kind == VerdictKind::inconsistent) {
     finding.related_file = finding.id + "-related.json";
@@ -192,7 +205,7 @@ std::string experiment_line(const fs::path& case_file, const std::string& backen
 
 Result<void> write_findings(const fs::path& folder, const Policy& policy, Report& report) {
   for (Finding& finding : report.findings) {
-    QCONFORM_TRY(write_finding(folder, policy, opened_by(report, finding), finding));
+    QCONFORM_TRY(write_finding(folder, policy, report, finding));
   }
   return write_regressions(folder / kRegressionsFile, report);
 }

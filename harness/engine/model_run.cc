@@ -40,7 +40,10 @@ LayerState state_of(VerdictKind verdict, bool is_behind) {
 
 ModelRun model_run(const ModelFacts& facts, const std::map<std::string, ElementReport>& worst, const Report& report) {
   const std::string backend = report.backends.empty() ? "" : report.backends.front().info.name;
-  ModelRun run{.backend = backend, .origin = facts.origin, .disturbed = facts.disturbed, .layers = {}};
+  ModelRun run;
+  run.backend = backend;
+  run.origin = facts.origin;
+  run.disturbed = facts.disturbed;
   const std::vector<JudgedLayer> layers = judged_layers(facts, report);
   std::set<std::size_t> wrong;
   for (const auto& [layer, answer] : layers) {

@@ -45,6 +45,9 @@ struct ModelRun {
                    "model (docs/real-activations.md); absent where no model ran as a whole.");
   QC_FIELD(std::string, backend, {}, "backend");
   QC_FIELD(std::string, origin, {}, "origin", .doc = "Of the values that reached the layers.");
+  QC_FIELD(std::string, run_file, {}, "run_file",
+           .doc = "What was run in place of the model; absent where it was the model itself.",
+           .presence = Presence::omitted);
   QC_FIELD(std::string, disturbed, {}, "disturbed",
            .doc = "What the backend fuses otherwise because these values are taken out; absent where nothing changes.",
            .presence = Presence::omitted);

@@ -414,9 +414,13 @@ struct Diagnosis {
            .presence = Presence::omitted);
   QC_FIELD(std::string, cured_by, {}, "cured_by",
            .doc =
-               "Settings behind the backend's @ with which each of the cases that was tried is right: the fewest parts "
-               "of the library that have to be switched off.",
+               "Settings behind the backend's @ with which each of the cases that was tried is right: the part of the "
+               "library that has to be switched off.",
            .presence = Presence::omitted);
+  QC_FIELD(
+      std::vector<std::string>, beside, {}, "beside",
+      .doc = "Other parts of the library that make some of these cases wrong too: there they have to be off as well.",
+      .presence = Presence::omitted);
   QC_FIELD(Counts, went, {}, "went",
            .doc =
                "Nodes by operator that the backend computes for the example with the settings of `cured_by`, and not "

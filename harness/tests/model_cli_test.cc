@@ -20,6 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr int kLayers = 50;
 constexpr std::int64_t kWidth = 24;
@@ -107,6 +108,8 @@ TEST_F(ModelCommand, NamesTheLayerThatIsWrongAndNoOther) {
     EXPECT_EQ(wrong.at("worst"), report.at("findings").at(0).at("worst"));
     EXPECT_THAT(ran.output, HasSubstr(" of " + wrong.at("elements").dump() + " elements wrong, F1  " +
                                       wrong.at("id").get<std::string>() + "\n"));
+    const auto again = report.at("findings").at(0).at("replay").get<std::string>();
+    EXPECT_THAT(again, AllOf(StartsWith("qconform model "), HasSubstr(" --run "), HasSubstr("changed.onnx")));
     EXPECT_THAT(qconform("report summary " + out() + "/report.json").output, HasSubstr("  " + line + "\n"));
   }
 }

@@ -82,8 +82,12 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     add_once(avoided_by, defect.avoided_by);
   }
   if (diagnosis.is_of_values()) facts.push_back({"why", why});
-  if (!diagnosis.cured_by.empty())
-    facts.push_back({"cured", "each of these cases that was tried is right with @" + diagnosis.cured_by});
+  if (!diagnosis.cured_by.empty()) {
+    const std::string beside =
+        diagnosis.beside.empty() ? ""
+                                 : fmt::format("; in some of them off as well: {}", fmt::join(diagnosis.beside, ", "));
+    facts.push_back({"cured", "each of these cases that was tried is right with @" + diagnosis.cured_by + beside});
+  }
   if (const std::string rewriting = rewriting_text(diagnosis); !rewriting.empty())
     facts.push_back({"rewrites", rewriting});
   if (!avoided_by.empty())

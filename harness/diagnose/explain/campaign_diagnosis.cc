@@ -214,6 +214,7 @@ std::unique_ptr<Observation> CampaignDiagnosis::failing_output(Backend& backend,
   for (const std::string& name : test_case.outputs) {
     Case alone = computation_of(test_case);
     alone.outputs = {name};
+    alone.shown_outputs.clear();
     auto observation = Observation::of(std::move(alone), runner_on(backend, output), policy_);
     if (observation != nullptr && observation->is_failure()) return observation;
   }
@@ -234,7 +235,7 @@ std::string CampaignDiagnosis::cured_part_of(std::size_t backend, const Case& te
   if (!is_judged_as_graph(test_case)) return {};
   Cures& cures = cures_of(backend);
   if (!cures.has_switches()) return {};
-  const auto name = cures.cure_of(test_case, policy_);
+  const auto name = cures.cause_of(test_case, policy_);
   if (!name) return {};
   if (!cures.is_broad(*name)) return *name + end;
   const auto part = failing_part_of(*backends_[backend], test_case);
@@ -516,7 +517,7 @@ FailureGroup* CampaignDiagnosis::group_named(DiagnosedOperator& subject, const s
 bool CampaignDiagnosis::has_cause(std::size_t backend, const std::string& op_type, const std::string& signature,
                                   const Expected& expected, const Outcome& outcome) const {
   if (is_cured(signature)) {
-    return cures_of(backend).cures(signature.substr(0, signature.find_first_of(" ,")), *expected.test_case, policy_);
+    return cures_of(backend).cures(signature, *expected.test_case, policy_);
   }
   const auto found = subjects_.find({backend, op_type});
   if (found == subjects_.end() || !found->second.causes) return true;
@@ -647,6 +648,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   if (!is_cured(signature)) return found;
   if (!found) found.emplace().status = name_of(Status::unexplained);
   found->cured_by = cure_in(signature, backends_[backend]->info().on_command_line());
+  found->beside = cures_of(backend).beside(signature);
   return found;
 }
 

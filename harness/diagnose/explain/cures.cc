@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -163,54 +164,92 @@ std::string Cures::name_of(const Set& set) const {
   return name;
 }
 
-const Cures::Known* Cures::known(std::string_view name) const {
-  const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& one) { return one.name == name; });
-  return found == known_.end() ? nullptr : &*found;
+Cures::Set Cures::set_in(std::string_view signature) const {
+  Set set;
+  const std::vector<std::string_view> names = parts_in(signature);
+  for (std::size_t position = 0; position < switches_.size(); ++position) {
+    if (std::find(names.begin(), names.end(), text_of(switches_[position])) != names.end()) set.push_back(position);
+  }
+  return set;
+}
+
+Cures::Set Cures::fewest_off(const Case& test_case, const Policy& policy) {
+  for (const bool is_listed : {true, false}) {  // an optimizer's name says more than an option of the session
+    for (const std::size_t part : known_) {
+      if (switches_[part].is_listed == is_listed && is_right({part}, test_case, policy)) return {part};
+    }
+  }
+  Set off = known_;
+  if (off.size() < 2 || !is_right(off, test_case, policy)) {
+    if (searches_ >= kSearches) return {};
+    ++searches_;
+    off.resize(switches_.size());
+    std::iota(off.begin(), off.end(), std::size_t{0});
+    if (!is_right(off, test_case, policy)) return {};
+  }
+  off = smallest_cure(std::move(off), test_case, policy);
+  known_.insert(known_.end(), off.begin(), off.end());
+  std::sort(known_.begin(), known_.end());
+  known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
+  return off;
 }
 
 std::optional<std::string> Cures::cure_of(const Case& test_case, const Policy& policy) {
-  // A set that cured another case may have more than this one needs.
-  Set cure;
-  for (std::size_t i = 0; i < known_.size() && cure.empty(); ++i) {
-    if (is_right(known_[i].set, test_case, policy)) cure = known_[i].set;
-  }
-  if (cure.empty()) {
-    if (searches_ >= kSearches) return std::nullopt;
-    ++searches_;
-    cure.resize(switches_.size());
-    std::iota(cure.begin(), cure.end(), std::size_t{0});
-    if (!is_right(cure, test_case, policy)) return std::nullopt;
-  }
-  cure = smallest_cure(std::move(cure), test_case, policy);
-  std::string name = name_of(cure);
-  if (known(name) == nullptr) known_.push_back({name, std::move(cure)});
-  std::stable_sort(known_.begin(), known_.end(),
-                   [](const Known& a, const Known& b) { return a.set.size() < b.set.size(); });
-  return name;
+  const Set cure = fewest_off(test_case, policy);
+  return cure.empty() ? std::nullopt : std::optional(name_of(cure));
 }
 
-bool Cures::cures(std::string_view name, const Case& test_case, const Policy& policy) {
-  const Known* const cure = known(name);
-  return cure != nullptr && is_right(Set(cure->set), test_case, policy);
+std::optional<std::string> Cures::cause_of(const Case& test_case, const Policy& policy) {
+  const std::uint64_t digest = digest_of(test_case);
+  if (const auto told = told_.find(digest); told != told_.end()) return told->second;
+  const Set cure = fewest_off(test_case, policy);
+  if (cure.empty()) return std::nullopt;
+  const auto is_new = [&](std::size_t part) { return !causes_.contains(name_of({part})); };
+  const auto first = std::find_if(cure.begin(), cure.end(), is_new);
+  const std::size_t part = first != cure.end() ? *first : cure[digest % cure.size()];
+  std::string name = name_of({part});
+  causes_[name].insert(cure.begin(), cure.end());
+  return told_[digest] = std::move(name);
 }
 
-std::optional<Rewriting> Cures::rewriting_by(std::string_view name, const Case& test_case) {
-  const Known* const cure = known(name);
-  if (cure == nullptr) return std::nullopt;
+std::vector<std::string> Cures::beside(std::string_view signature) const {
+  const Set own = set_in(signature);
+  const auto found = causes_.find(name_of(own));
+  std::vector<std::string> names;
+  if (found == causes_.end()) return names;
+  for (const std::size_t part : found->second) {
+    if (std::find(own.begin(), own.end(), part) == own.end()) names.push_back(text_of(switches_[part]));
+  }
+  return names;
+}
+
+bool Cures::cures(std::string_view signature, const Case& test_case, const Policy& policy) {
+  const Set own = set_in(signature);
+  if (own.empty()) return false;
+  if (is_right(own, test_case, policy)) return true;
+  Set all;
+  Set others;
+  std::set_union(known_.begin(), known_.end(), own.begin(), own.end(), std::back_inserter(all));
+  std::set_difference(known_.begin(), known_.end(), own.begin(), own.end(), std::back_inserter(others));
+  return !others.empty() && is_right(all, test_case, policy) && !is_right(others, test_case, policy);
+}
+
+std::optional<Rewriting> Cures::rewriting_by(std::string_view signature, const Case& test_case) {
+  const Set off = set_in(signature);
+  if (off.empty()) return std::nullopt;
   std::optional<CaseGraph> graphs[2];  // on, off
   for (const bool is_off : {false, true}) {
-    Backend* const backend = opened(is_off ? Set(cure->set) : Set(), true);
+    Backend* const backend = opened(is_off ? off : Set(), true);
     if (backend != nullptr) graphs[is_off ? 1 : 0] = backend->rewritten(test_case);
   }
   if (!graphs[0] || !graphs[1]) return std::nullopt;
   return rewriting_between(*graphs[1], *graphs[0]);
 }
 
-bool Cures::is_broad(std::string_view name) const {
+bool Cures::is_broad(std::string_view signature) const {
   if (backend_.info().kind == "plugin") return false;
-  const Known* const cure = known(name);
-  return cure != nullptr && std::any_of(cure->set.begin(), cure->set.end(),
-                                        [&](std::size_t position) { return !switches_[position].is_listed; });
+  const Set set = set_in(signature);
+  return std::any_of(set.begin(), set.end(), [&](std::size_t position) { return !switches_[position].is_listed; });
 }
 
 }  // namespace qconform::diagnose

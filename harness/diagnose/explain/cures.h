@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +43,7 @@ struct Rewriting {
 /// backend of its own, in a process of its own.
 class Cures {
  public:
-  static constexpr int kSearches = 32;        ///< failures that a new set is looked for with
+  static constexpr int kSearches = 32;        ///< failures for which parts are looked for that cured none before
   static constexpr std::size_t kOpened = 32;  ///< backends that are kept open
   static constexpr std::string_view kPrefix = "cured-by:";
 
@@ -49,23 +52,25 @@ class Cures {
   [[nodiscard]] bool has_switches() const { return !switches_.empty(); }
 
   /// A set of switches with which the case is right, and without any one of which it is not: its name,
-  /// "cured-by:MatMulIntegerToFloatFusion", several with +. Sets that cured cases before are tried first, the smallest
-  /// of them first. Nothing where all switches together do not cure it, or too much was looked for.
+  /// "cured-by:MatMulIntegerToFloatFusion", several with +. Parts that cured cases before are tried first, alone and
+  /// then together. Nothing where all switches together do not cure it, or too much was looked for.
   [[nodiscard]] std::optional<std::string> cure_of(const Case& test_case, const Policy& policy);
-  /// Whether the case is right with the set of that name, which cure_of() gave.
-  [[nodiscard]] bool cures(std::string_view name, const Case& test_case, const Policy& policy);
-  /// Returns how the parts of the set with that name rewrite the case; nothing where a graph is not shown.
-  [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view name, const Case& test_case);
-  /// Whether the set has one part that is not known by an optimizer's name: other causes have it too. Parts of a plugin
-  /// are known by the names that its authors gave them.
-  [[nodiscard]] bool is_broad(std::string_view name) const;
+  /// The name of one part of cure_of(): with the others off, it alone makes the case wrong, so that a case of several
+  /// defects counts for one of them. A part that no case counts for yet goes before others, which take turns.
+  [[nodiscard]] std::optional<std::string> cause_of(const Case& test_case, const Policy& policy);
+  /// Returns the parts that had to be off too in cases that count for the cause.
+  [[nodiscard]] std::vector<std::string> beside(std::string_view signature) const;
+  /// Whether the case is right with the parts that the signature names off, or is wrong by them when all other parts
+  /// that are known to be wrong are off.
+  [[nodiscard]] bool cures(std::string_view signature, const Case& test_case, const Policy& policy);
+  /// Returns how the parts that the signature names rewrite the case; nothing where a graph is not shown.
+  [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view signature, const Case& test_case);
+  /// Whether some part of these is not known by an optimizer's name: other causes have it too. Parts of a plugin are
+  /// known by the names that its authors gave them.
+  [[nodiscard]] bool is_broad(std::string_view signature) const;
 
  private:
   using Set = std::vector<std::size_t>;  // positions of switches, ascending
-  struct Known {
-    std::string name;
-    Set set;
-  };
   struct Opened {
     Set set;
     bool shows_graphs;
@@ -74,14 +79,17 @@ class Cures {
 
   [[nodiscard]] Backend* opened(const Set& set, bool shows_graphs = false);
   [[nodiscard]] bool is_right(const Set& set, const Case& test_case, const Policy& policy);
+  [[nodiscard]] Set fewest_off(const Case& test_case, const Policy& policy);
   [[nodiscard]] Set smallest_cure(Set set, const Case& test_case, const Policy& policy);
   [[nodiscard]] std::string name_of(const Set& set) const;
-  [[nodiscard]] const Known* known(std::string_view name) const;
+  [[nodiscard]] Set set_in(std::string_view signature) const;
 
   Backend& backend_;
   std::span<const Switch> switches_;
-  std::vector<Known> known_;
-  std::list<Opened> opened_;  // the one used last comes first
+  Set known_;                                            // parts of some cure
+  std::map<std::string, std::set<std::size_t>> causes_;  // parts that stand beside, by cause_of()
+  std::map<std::uint64_t, std::string> told_;            // cause_of(), by the case's digest: the same each time
+  std::list<Opened> opened_;                             // the one used last comes first
   int searches_ = 0;
 };
 

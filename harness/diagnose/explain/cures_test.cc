@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -31,7 +32,9 @@ namespace qconform::diagnose {
 namespace {
 
 constexpr std::string_view kListed = "off";
-constexpr Switch kParts[] = {{"exact", "1"}, {kListed, "A", true}, {kListed, "B", true}, {kListed, "C", true}};
+constexpr Switch kParts[] = {{"exact", "1"},       {kListed, "A", true}, {kListed, "B", true}, {kListed, "C", true},
+                             {kListed, "D", true}, {kListed, "E", true}, {kListed, "F", true}, {kListed, "G", true},
+                             {kListed, "H", true}, {kListed, "I", true}, {kListed, "J", true}};
 
 // A library whose parts are wrong: the id of a case, "A+B", names those of which each makes it wrong. "kernel" is in no
 // part.
@@ -105,13 +108,15 @@ class CuresTest : public ::testing::Test {
     return backend ? std::move(*backend) : nullptr;
   }
 
+  static Case wrong_by(const std::string& parts, std::uint8_t weight = 5) {
+    return ConvIntegerBuilder()
+        .id(parts)
+        .x(make::uint8({1, 1, 2, 2}, {1, 2, 3, 4}))
+        .w(make::uint8({1, 1, 1, 1}, {weight}))
+        .build();
+  }
   static std::string cure(Cures& cures, const std::string& wrong_parts) {
-    const Case failing = ConvIntegerBuilder()
-                             .id(wrong_parts)
-                             .x(make::uint8({1, 1, 2, 2}, {1, 2, 3, 4}))
-                             .w(make::uint8({1, 1, 1, 1}, {5}))
-                             .build();
-    return cures.cure_of(failing, Policy{}).value_or("none");
+    return cures.cure_of(wrong_by(wrong_parts), Policy{}).value_or("none");
   }
 
   backend::Library library_ = flawed();
@@ -136,6 +141,25 @@ TEST_F(CuresTest, OfOneCaseAreNotNamedForAnother) {
   EXPECT_EQ(cure(cures, "C"), "cured-by:C");
   EXPECT_EQ(cure(cures, "A"), "cured-by:A");
   EXPECT_EQ(cure(cures, "A+C"), "cured-by:A+C");
+}
+
+// Each part makes the case wrong by itself: it counts for one of them, the same each time.
+TEST_F(CuresTest, OfACaseOfSeveralDefectsNameOne) {
+  const auto backend = opened("flawed@all");
+  Cures cures(*backend);
+  const Policy policy;
+  const Case both = wrong_by("A+C", 1);
+  EXPECT_EQ(cures.cause_of(both, policy), "cured-by:A");
+  EXPECT_EQ(cures.cause_of(wrong_by("A+C", 2), policy), "cured-by:C") << "no case counts for it yet";
+  EXPECT_EQ(cures.cause_of(both, policy), "cured-by:A");
+  EXPECT_EQ(cures.cause_of(wrong_by("B", 3), policy), "cured-by:B");
+  EXPECT_EQ(cures.cause_of(wrong_by("kernel", 4), policy), std::nullopt);
+  EXPECT_EQ(cures.beside("cured-by:A of Conv, by one"), std::vector<std::string>{"C"});
+  EXPECT_EQ(cures.beside("cured-by:B"), std::vector<std::string>());
+  EXPECT_TRUE(cures.cures("cured-by:A of Conv, by one", both, policy));
+  EXPECT_TRUE(cures.cures("cured-by:C: Conv for Relu", both, policy));
+  EXPECT_FALSE(cures.cures("cured-by:B", both, policy));
+  EXPECT_FALSE(cures.cures("cured-by:A", wrong_by("A+kernel"), policy)) << "what stays wrong was cured by nothing";
 }
 
 TEST_F(CuresTest, AreSettingsOfTheBackend) {
@@ -211,32 +235,54 @@ TEST(CuresOfPlugins, AreTheSwitchesThatTheyState) {
   EXPECT_EQ(backend.without(backend.switches(), true), nullptr) << "it shows no graphs";
 }
 
-// Units of which one part or another makes the results wrong: a finding for each, with the settings that cure it.
-TEST_F(CuresTest, GroupTheFindingsOfARun) {
-  std::vector<Case> cases;
-  for (std::uint64_t i = 0; i < 8; ++i) {
-    Rng rng(1, i);
-    cases.push_back(unit::build({}, rng));
-    cases.back().id = i % 2 == 0 ? "B" : "A+C";
-  }
+std::map<std::string, std::uint64_t> cases_by_cure(std::vector<Case> cases) {
   std::vector<std::unique_ptr<Suite>> suites;
   suites.push_back(std::make_unique<testing::ListedSuite>(std::move(cases)));
   auto backends = backend::select_all({"flawed@all"}, RoundingProfile::correctly_rounded, {});
-  ASSERT_TRUE(backends) << backends.error().text();
+  if (!backends) return {{backends.error().text(), 0}};
   CampaignDiagnosis::Limits limits;
   limits.each.work = limits.learning = limits.examining = 1 << 16;  // no model of a defect has these failures
   CampaignDiagnosis diagnosis(*backends, {}, limits);
   SuiteRunOptions options;
   options.diagnoser = &diagnosis;
   Report report;
-  ASSERT_TRUE(run_suites(suites, *backends, options, report));
-  std::map<std::string, std::uint64_t> cases_by_cure;
+  EXPECT_TRUE(run_suites(suites, *backends, options, report));
+  std::map<std::string, std::uint64_t> counts;
   for (const Finding& finding : report.findings) {
-    ASSERT_TRUE(finding.diagnosis) << finding.signature;
-    cases_by_cure[finding.diagnosis->cured_by] += finding.cases;
+    EXPECT_TRUE(finding.diagnosis) << finding.signature;
+    const std::string cure = finding.diagnosis ? finding.diagnosis->cured_by : finding.signature;
+    EXPECT_TRUE(counts.emplace(cure, finding.cases).second) << "two findings of " << cure;
   }
-  EXPECT_EQ(cases_by_cure, (std::map<std::string, std::uint64_t>{{"all,off=A;C", 4}, {"all,off=B", 4}}));
-  EXPECT_EQ(report.findings.size(), 2U);
+  return counts;
+}
+
+std::vector<Case> units_wrong_by(std::size_t count, const std::function<std::string(std::size_t)>& parts) {
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < count; ++i) {
+    Rng rng(1, i);
+    cases.push_back(unit::build({}, rng));
+    cases.back().id = parts(i);
+  }
+  return cases;
+}
+
+// Units of which one part or another makes the results wrong: a finding for each, with the settings that cure it.
+TEST_F(CuresTest, GroupTheFindingsOfARun) {
+  const auto found = cases_by_cure(units_wrong_by(8, [](std::size_t i) { return i % 2 == 0 ? "B" : "A"; }));
+  EXPECT_EQ(found, (std::map<std::string, std::uint64_t>{{"all,off=A", 4}, {"all,off=B", 4}}));
+}
+
+TEST_F(CuresTest, TellTenDefectsApartOfWhichEachCaseHasThree) {
+  const auto letter = [](std::size_t i) { return std::string(1, static_cast<char>('A' + i % 10)); };
+  const auto found = cases_by_cure(units_wrong_by(
+      60, [&](std::size_t i) { return letter(i) + "+" + letter(i + 1 + i % 3) + "+" + letter(i + 5 + i % 4); }));
+  std::uint64_t cases = 0;
+  for (const auto& [cure, count] : found) {
+    EXPECT_EQ(cure.size(), std::string_view("all,off=A").size()) << cure;
+    cases += count;
+  }
+  EXPECT_EQ(found.size(), 10U);
+  EXPECT_EQ(cases, 60U);
 }
 
 }  // namespace

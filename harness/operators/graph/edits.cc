@@ -43,6 +43,8 @@ Case pruned(Case test_case) {
   test_case.inputs = std::move(inputs);
   test_case.input_names = std::move(names);
   test_case.fed_inputs = fed;
+  std::erase_if(test_case.shown_outputs, [&](const std::string& name) { return !is_output(test_case, name); });
+  if (test_case.shown_outputs.size() == test_case.outputs.size()) test_case.shown_outputs.clear();
   return in_own_order(std::move(test_case));
 }
 
