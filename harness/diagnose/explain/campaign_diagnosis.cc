@@ -235,15 +235,22 @@ std::string CampaignDiagnosis::cured_part_of(std::size_t backend, const Case& te
   if (!is_judged_as_graph(test_case)) return {};
   Cures& cures = cures_of(backend);
   if (!cures.has_switches()) return {};
-  const auto name = cures.cause_of(test_case, policy_);
-  if (!name) return {};
-  if (!cures.is_broad(*name)) return *name + end;
-  const auto part = failing_part_of(*backends_[backend], test_case);
-  if (!part) return *name + end;
-  const auto rewriting = cures.rewriting_by(*name, part->part);
+  const auto cause = cures.cause_of(test_case, policy_);
+  if (!cause) return {};
+  std::string signature = cause->name + ending_of(backend, test_case, cause->name, end);
+  beside_[{backend, signature}].insert(cause->beside.begin(), cause->beside.end());
+  return signature;
+}
+
+std::string CampaignDiagnosis::ending_of(std::size_t backend, const Case& test_case, const std::string& cause,
+                                         const std::string& end) const {
+  Cures& cures = cures_of(backend);
+  const auto part = cures.is_broad(cause) ? failing_part_of(*backends_[backend], test_case) : std::nullopt;
+  if (!part) return end;
+  const auto rewriting = cures.rewriting_by(cause, part->part);
   const std::string rewritten = rewriting ? rewriting->name() : std::string();
   const std::string how = end.empty() ? part->how : end;
-  return *name + (rewritten.empty() ? " of " + part->part.op_types() : ": " + rewritten) + how;
+  return (rewritten.empty() ? " of " + part->part.op_types() : ": " + rewritten) + how;
 }
 
 std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_case) const {
@@ -648,7 +655,8 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   if (!is_cured(signature)) return found;
   if (!found) found.emplace().status = name_of(Status::unexplained);
   found->cured_by = cure_in(signature, backends_[backend]->info().on_command_line());
-  found->beside = cures_of(backend).beside(signature);
+  if (const auto beside = beside_.find({backend, signature}); beside != beside_.end())
+    found->beside.assign(beside->second.begin(), beside->second.end());
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -260,6 +261,9 @@ class CampaignDiagnosis final : public Diagnoser {
   /// `end` tells how the failure ends; without it the part tells that.
   [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case,
                                           const std::string& end = {}) const;
+  /// What stands behind the cause in that name.
+  [[nodiscard]] std::string ending_of(std::size_t backend, const Case& test_case, const std::string& cause,
+                                      const std::string& end) const;
   /// The same, or the smallest failing part where nothing cures it.
   [[nodiscard]] std::string part_of(std::size_t backend, const Case& test_case) const;
   [[nodiscard]] std::string with_cure(std::size_t backend, const Case& test_case, std::string signature) const;
@@ -301,6 +305,7 @@ class CampaignDiagnosis final : public Diagnoser {
   Limits limits_;
   std::map<std::pair<std::size_t, std::string>, DiagnosedOperator> subjects_;
   mutable std::map<std::size_t, Cures> cures_;
+  mutable std::map<std::pair<std::size_t, std::string>, std::set<std::string>> beside_;  // by signature
 };
 
 }  // namespace qconform::diagnose

@@ -119,12 +119,33 @@ Backend* Cures::opened(const Set& set, bool shows_graphs) {
   return opened_.front().backend.get();
 }
 
-bool Cures::is_right(const Set& set, const Case& test_case, const Policy& policy) {
-  Backend* const backend = opened(set);
-  if (backend == nullptr) return false;
+// A backend that does not open is no cure.
+Verdict Cures::verdict_without(const Set& off, const Case& test_case, const Policy& policy) {
+  Backend* const backend = off.empty() ? &backend_ : opened(off);
+  if (backend == nullptr) {
+    Verdict none;
+    none.kind = VerdictKind::unsupported;
+    return none;
+  }
   GuardedOutput output;
   const Outcome outcome = execute(*backend, test_case, output);
-  return judge(expect(test_case, policy), outcome).kind == VerdictKind::pass;
+  return judge(expect(test_case, policy), outcome);
+}
+
+bool Cures::is_right(const Set& off, const Case& test_case, const Policy& policy) {
+  return verdict_without(off, test_case, policy).kind == VerdictKind::pass;
+}
+
+// The parts of a cure that the failure as it is comes from: where one refuses or crashes, the others are not reached.
+Cures::Set Cures::telling_parts(const Set& cure, const Case& test_case, const Policy& policy) {
+  if (cure.size() == 1) return cure;
+  const Verdict whole = verdict_without({}, test_case, policy);
+  Set telling;
+  for (const std::size_t part : cure) {
+    const Verdict verdict = verdict_without({part}, test_case, policy);
+    if (verdict.kind != whole.kind || verdict.detail != whole.detail) telling.push_back(part);
+  }
+  return telling.empty() ? cure : telling;
 }
 
 // Delta debugging: halves, then quarters and what they leave, while one of them still cures the case.
@@ -199,28 +220,22 @@ std::optional<std::string> Cures::cure_of(const Case& test_case, const Policy& p
   return cure.empty() ? std::nullopt : std::optional(name_of(cure));
 }
 
-std::optional<std::string> Cures::cause_of(const Case& test_case, const Policy& policy) {
+std::optional<Cures::Cause> Cures::cause_of(const Case& test_case, const Policy& policy) {
   const std::uint64_t digest = digest_of(test_case);
   if (const auto told = told_.find(digest); told != told_.end()) return told->second;
   const Set cure = fewest_off(test_case, policy);
   if (cure.empty()) return std::nullopt;
-  const auto is_new = [&](std::size_t part) { return !causes_.contains(name_of({part})); };
-  const auto first = std::find_if(cure.begin(), cure.end(), is_new);
-  const std::size_t part = first != cure.end() ? *first : cure[digest % cure.size()];
-  std::string name = name_of({part});
-  causes_[name].insert(cure.begin(), cure.end());
-  return told_[digest] = std::move(name);
-}
-
-std::vector<std::string> Cures::beside(std::string_view signature) const {
-  const Set own = set_in(signature);
-  const auto found = causes_.find(name_of(own));
-  std::vector<std::string> names;
-  if (found == causes_.end()) return names;
-  for (const std::size_t part : found->second) {
-    if (std::find(own.begin(), own.end(), part) == own.end()) names.push_back(text_of(switches_[part]));
+  const Set telling = telling_parts(cure, test_case, policy);
+  const auto is_new = [&](std::size_t part) { return !counted_.contains(part); };
+  const auto first = std::find_if(telling.begin(), telling.end(), is_new);
+  const std::size_t part = first != telling.end() ? *first : telling[digest % telling.size()];
+  counted_.insert(part);
+  Cause& cause = told_[digest];
+  cause.name = name_of({part});
+  for (const std::size_t other : cure) {
+    if (other != part) cause.beside.push_back(text_of(switches_[other]));
   }
-  return names;
+  return cause;
 }
 
 bool Cures::cures(std::string_view signature, const Case& test_case, const Policy& policy) {

@@ -55,11 +55,15 @@ class Cures {
   /// "cured-by:MatMulIntegerToFloatFusion", several with +. Parts that cured cases before are tried first, alone and
   /// then together. Nothing where all switches together do not cure it, or too much was looked for.
   [[nodiscard]] std::optional<std::string> cure_of(const Case& test_case, const Policy& policy);
-  /// The name of one part of cure_of(): with the others off, it alone makes the case wrong, so that a case of several
-  /// defects counts for one of them. A part that no case counts for yet goes before others, which take turns.
-  [[nodiscard]] std::optional<std::string> cause_of(const Case& test_case, const Policy& policy);
-  /// Returns the parts that had to be off too in cases that count for the cause.
-  [[nodiscard]] std::vector<std::string> beside(std::string_view signature) const;
+  /// One part of a cure: with the others off, it alone makes the case wrong.
+  struct Cause {
+    std::string name;                 ///< "cured-by:MatMulIntegerToFloatFusion"
+    std::vector<std::string> beside;  ///< the others, without the prefix
+  };
+  /// One part of cure_of(), so that a case of several defects counts for one of them: of the parts that change how the
+  /// case fails when they alone are off, one that no case counts for yet, or else they take turns. It is the same each
+  /// time.
+  [[nodiscard]] std::optional<Cause> cause_of(const Case& test_case, const Policy& policy);
   /// Whether the case is right with the parts that the signature names off, or is wrong by them when all other parts
   /// that are known to be wrong are off.
   [[nodiscard]] bool cures(std::string_view signature, const Case& test_case, const Policy& policy);
@@ -78,7 +82,9 @@ class Cures {
   };
 
   [[nodiscard]] Backend* opened(const Set& set, bool shows_graphs = false);
-  [[nodiscard]] bool is_right(const Set& set, const Case& test_case, const Policy& policy);
+  [[nodiscard]] Verdict verdict_without(const Set& off, const Case& test_case, const Policy& policy);
+  [[nodiscard]] bool is_right(const Set& off, const Case& test_case, const Policy& policy);
+  [[nodiscard]] Set telling_parts(const Set& cure, const Case& test_case, const Policy& policy);
   [[nodiscard]] Set fewest_off(const Case& test_case, const Policy& policy);
   [[nodiscard]] Set smallest_cure(Set set, const Case& test_case, const Policy& policy);
   [[nodiscard]] std::string name_of(const Set& set) const;
@@ -86,10 +92,10 @@ class Cures {
 
   Backend& backend_;
   std::span<const Switch> switches_;
-  Set known_;                                            // parts of some cure
-  std::map<std::string, std::set<std::size_t>> causes_;  // parts that stand beside, by cause_of()
-  std::map<std::uint64_t, std::string> told_;            // cause_of(), by the case's digest: the same each time
-  std::list<Opened> opened_;                             // the one used last comes first
+  Set known_;                            // parts of some cure
+  std::set<std::size_t> counted_;        // parts that cause_of() named
+  std::map<std::uint64_t, Cause> told_;  // by the case's digest
+  std::list<Opened> opened_;             // the one used last comes first
   int searches_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "harness/diagnose/explain/cures.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ constexpr Switch kParts[] = {{"exact", "1"},       {kListed, "A", true}, {kListe
                              {kListed, "H", true}, {kListed, "I", true}, {kListed, "J", true}};
 
 // A library whose parts are wrong: the id of a case, "A+B", names those of which each makes it wrong. "kernel" is in no
-// part.
+// part. The first that is on refuses the case where the id is "A+B+refused".
 class FlawedBackend final : public Backend {
  public:
   explicit FlawedBackend(const backend::Specification& what) : info_{backend::text_of(what), "1", "test"} {
@@ -58,7 +59,9 @@ class FlawedBackend final : public Backend {
     Tensor y = *expected.output;
     bool is_wrong = false;
     for (const std::string_view part : split(test_case.id, "+")) {
-      is_wrong = is_wrong || std::find(off_.begin(), off_.end(), part) == off_.end();
+      const bool is_on = part != "refused" && std::find(off_.begin(), off_.end(), part) == off_.end();
+      if (is_on && test_case.id.ends_with("refused")) return outcome::Rejected{"broken by " + std::string(part)};
+      is_wrong = is_wrong || is_on;
     }
     if (is_wrong && !y.bytes.empty()) y.bytes[0] ^= std::byte{64};
     return std::make_unique<testing::PreparedOutput>(std::move(y));
@@ -149,13 +152,16 @@ TEST_F(CuresTest, OfACaseOfSeveralDefectsNameOne) {
   Cures cures(*backend);
   const Policy policy;
   const Case both = wrong_by("A+C", 1);
-  EXPECT_EQ(cures.cause_of(both, policy), "cured-by:A");
-  EXPECT_EQ(cures.cause_of(wrong_by("A+C", 2), policy), "cured-by:C") << "no case counts for it yet";
-  EXPECT_EQ(cures.cause_of(both, policy), "cured-by:A");
-  EXPECT_EQ(cures.cause_of(wrong_by("B", 3), policy), "cured-by:B");
-  EXPECT_EQ(cures.cause_of(wrong_by("kernel", 4), policy), std::nullopt);
-  EXPECT_EQ(cures.beside("cured-by:A of Conv, by one"), std::vector<std::string>{"C"});
-  EXPECT_EQ(cures.beside("cured-by:B"), std::vector<std::string>());
+  const auto cause = [&](const Case& test_case) {
+    const auto found = cures.cause_of(test_case, policy);
+    return found ? fmt::format("{} beside {}", found->name, fmt::join(found->beside, "+")) : "none";
+  };
+  EXPECT_EQ(cause(both), "cured-by:A beside C");
+  EXPECT_EQ(cause(wrong_by("A+C", 2)), "cured-by:C beside A") << "no case counts for it yet";
+  EXPECT_EQ(cause(both), "cured-by:A beside C");
+  EXPECT_EQ(cause(wrong_by("B", 3)), "cured-by:B beside ");
+  EXPECT_EQ(cause(wrong_by("C+D+refused", 6)), "cured-by:C beside D") << "D is new, and not what refuses it";
+  EXPECT_EQ(cause(wrong_by("kernel", 4)), "none");
   EXPECT_TRUE(cures.cures("cured-by:A of Conv, by one", both, policy));
   EXPECT_TRUE(cures.cures("cured-by:C: Conv for Relu", both, policy));
   EXPECT_FALSE(cures.cures("cured-by:B", both, policy));
