@@ -173,6 +173,35 @@ TEST(IntegerProducts, MatMulNBitsUnpacksLowBitsFirst) {
   EXPECT_THAT(classify(with_level(5)).deciding_remark()->text(), HasSubstr("expected 0 to 4, got 5"));
 }
 
+// Column k has the scale and the zero point of block g_idx[k]: column 0 those of block 1, all others those of block 0.
+TEST(IntegerProducts, MatMulNBitsTakesTheBlockThatGIdxNames) {
+  constexpr std::int64_t kColumns = 32;
+  std::vector<float> a(kColumns, 0);
+  a[0] = a[16] = 1;
+  std::vector<std::int64_t> blocks(kColumns, 0);
+  blocks[0] = 1;
+  const auto with = [&](std::vector<std::int64_t> g_idx, std::int64_t level) {
+    const auto count = static_cast<std::int64_t>(g_idx.size());
+    GraphBuilder graph(13);
+    return graph.build({graph.node(
+        "MatMulNBits",
+        {graph.input(make::float32({1, kColumns}, a)),
+         graph.initializer(make::uint8({1, 2, 8}, std::vector<std::int64_t>(16, 0x99))),
+         graph.initializer(make::float32({2}, {0.5F, 16})), graph.initializer(make::uint8({1}, {0x58})),
+         graph.initializer(make::integers(int32, {count}, g_idx))},
+        {{"K", kColumns}, {"N", std::int64_t{1}}, {"block_size", std::int64_t{16}}, {"accuracy_level", level}},
+        "com.microsoft")});
+  };
+  const float right = (9 - 5) * 16 + (9 - 8) * 0.5F;
+  EXPECT_EQ(verdict_of(with(blocks, 0), {make::float32({1, 1}, {right})}), VerdictKind::pass);
+  EXPECT_EQ(verdict_of(with(blocks, 0), {make::float32({1, 1}, {right - 48})}), VerdictKind::wrong)
+      << "the zero point of block 0 in both";
+  EXPECT_THAT(classify(with(blocks, 4)).deciding_remark()->text(), HasSubstr("beside accuracy_level 4 is not judged"));
+  EXPECT_THAT(classify(with({0, 1}, 0)).deciding_remark()->text(), HasSubstr("expected int32 of 32 elements"));
+  blocks[5] = 2;
+  EXPECT_THAT(classify(with(blocks, 0)).deciding_remark()->text(), HasSubstr("expected blocks 0 to 1, got 2"));
+}
+
 Case topk(const std::vector<float>& x, std::int64_t k, std::vector<Attribute> attributes) {
   GraphBuilder graph(13);
   const auto size = static_cast<std::int64_t>(x.size());

@@ -267,6 +267,46 @@ std::optional<std::vector<double>> packed_zero_points(const NodeLowering& node, 
   return points;
 }
 
+// The blocks whose scale and zero point columns of a row have: as they lie, or as the deprecated g_idx says.
+std::optional<std::vector<std::int64_t>> blocks_of_columns(const NodeLowering& node, const Packed& packed) {
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(packed.k));
+  for (std::int64_t k = 0; k < packed.k; ++k) blocks[static_cast<std::size_t>(k)] = k / packed.block;
+  if (!node.has(4)) return blocks;
+  const Tensor* stated = node.stated(4, "g_idx");
+  if (stated == nullptr) return std::nullopt;
+  if (stated->type != ElementType::int32 || stated->elements() < packed.k) {
+    return node.violate("g_idx", fmt::format("expected int32 of {} elements, got {} {}", packed.k,
+                                             name_of(stated->type), shape_text(stated->shape))),
+           std::nullopt;
+  }
+  for (std::int64_t k = 0; k < packed.k; ++k) {
+    const std::int64_t block = integer_at(*stated, k);
+    if (block < 0 || block >= packed.blocks()) {
+      return node.violate("g_idx", fmt::format("expected blocks 0 to {}, got {}", packed.blocks() - 1, block)),
+             std::nullopt;
+    }
+    blocks[static_cast<std::size_t>(k)] = block;
+  }
+  return blocks;
+}
+
+// Gives each element of the weights its own scale and zero point.
+void scale_each(const Packed& packed, const std::vector<std::int64_t>& blocks,
+                reference::DequantizeLinear& dequantize) {
+  reference::DequantizeLinear by_element = dequantize;
+  by_element.layout = {.outer = 1, .channels = packed.n * packed.k, .inner = 1, .block = 0};
+  by_element.x_scale.clear();
+  by_element.x_zero_point.clear();
+  for (std::int64_t row = 0; row < packed.n; ++row) {
+    for (const std::int64_t block : blocks) {
+      const auto of = static_cast<std::size_t>(row * packed.blocks() + block);
+      by_element.x_scale.push_back(dequantize.x_scale[of]);
+      by_element.x_zero_point.push_back(dequantize.x_zero_point[of]);
+    }
+  }
+  dequantize = std::move(by_element);
+}
+
 std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& packed) {
   const Tensor* bytes = node.stated(1, "B");
   const Tensor* scales = node.stated(2, "scales");
@@ -294,6 +334,9 @@ std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& 
       .x_zero_point = *zero_points};
   for (std::int64_t i = 0; i < packed.n * blocks; ++i) dequantize.x_scale.push_back(number_at(*scales, i));
   node.scales_by(dequantize.x_scale);
+  const auto columns = blocks_of_columns(node, packed);
+  if (!columns) return std::nullopt;
+  if (node.has(4)) scale_each(packed, *columns, dequantize);
   const ValueId integers = node.add_stated(ElementType::uint8, shape, std::move(elements));
   return node.compute(Dequantize{std::move(dequantize)}, {integers}, shape, node.type(0));
 }
@@ -301,7 +344,9 @@ std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& 
 bool lower_matmul_nbits(const NodeLowering& node) {
   const auto packed = packed_weights(node);
   if (!packed) return false;
-  if (node.has(4)) return node.limit("g_idx", "is deprecated, and not judged");
+  if (node.has(4) && node.get_or<std::int64_t>("accuracy_level", 0) == 4) {
+    return node.limit("g_idx", "beside accuracy_level 4 is not judged");
+  }
   Shape shape = node.shape(0);
   if (shape.empty() || shape.back() != packed->k) {
     return node.violate("A", fmt::format("expected rows of {}, got shape {}", packed->k, shape_text(shape)));
