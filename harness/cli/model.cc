@@ -249,7 +249,7 @@ void add_model(CLI::App& app, Action& action) {
   command
       ->add_option("--sample", options->sample,
                    "Elements of each layer's output that are judged, about, in tiles; 0 for all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command->add_option("--context", options->suite.context, "Nodes that each unit takes along, before it and behind it")
       ->capture_default_str();

@@ -136,6 +136,9 @@ TEST_F(ModelCommand, SaysWhatIsWrongWithItsArguments) {
   const auto other = qconform("model " + net + " --backend avx2 --out " + out());
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.output, HasSubstr("avx2 computes no whole models; onnxruntime[:VERSION][@LEVEL] does"));
+  const auto sample = qconform("model " + net + " --sample x --out " + out());
+  EXPECT_EQ(sample.exit_code, 2);
+  EXPECT_THAT(sample.output, HasSubstr("--sample: expected"));
   const auto dimension = qconform("model " + net + " --dim batch=0 --out " + out());
   EXPECT_EQ(dimension.exit_code, 2);
   EXPECT_THAT(dimension.output, HasSubstr("--dim: expected NAME=SIZE with a size from 1 on, got 'batch=0'"));
