@@ -76,10 +76,10 @@ inline constexpr std::string_view kFused = "fused";
 /// Gives `inner` the name that reports use (short_name()), with `what` as BackendInfo::specification.
 [[nodiscard]] std::unique_ptr<Backend> named(std::unique_ptr<Backend> inner, const Specification& what);
 
-/// Settings of the same library beside a backend's own.
 /// Begins an entry of BackendInfo::capabilities for each part that a plugin says can be off: "switch:relu-fusion=off".
 inline constexpr std::string_view kSwitchCapability = "switch:";
 
+/// Settings of the same library beside a backend's own.
 struct OtherSettings {
   using Opened = Result<std::unique_ptr<Backend>>;
   std::vector<std::string> siblings;  ///< names for Backend::siblings(), opened when they are first asked for

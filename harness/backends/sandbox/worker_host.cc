@@ -22,12 +22,12 @@ namespace {
 
 constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kBetweenLooks = std::chrono::milliseconds(25);
-
-// AddressSanitizer keeps what has been freed, up to its option quarantine_size_mb: the library has not taken that.
-constexpr std::int64_t kKeptBySanitizer = kCanLimitAddressSpace ? 0 : std::int64_t{256} << 20;
 constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
 constexpr std::int64_t kLargestLog = std::int64_t{1} << 20;
 constexpr double kScheduledSeconds = 60;  ///< for a worker that has something to do to begin it
+
+// AddressSanitizer keeps what has been freed, up to its option quarantine_size_mb: the library has not taken that.
+constexpr std::int64_t kKeptBySanitizer = kCanLimitAddressSpace ? 0 : std::int64_t{256} << 20;
 
 // A backend that prints without end must not fill the memory.
 void bound_log(int log) {

@@ -261,7 +261,8 @@ class CampaignDiagnosis final : public Diagnoser {
   /// `end` tells how the failure ends; without it the part tells that.
   [[nodiscard]] std::string cured_part_of(std::size_t backend, const Case& test_case,
                                           const std::string& end = {}) const;
-  /// What stands behind the cause in that name.
+  /// Returns the end of a signature that begins with the name of a cause: how that part rewrites the smallest failing
+  /// part of the graph, or that part, and how the failure ends.
   [[nodiscard]] std::string ending_of(std::size_t backend, const Case& test_case, const std::string& cause,
                                       const std::string& end) const;
   /// The same, or the smallest failing part where nothing cures it.
