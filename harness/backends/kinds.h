@@ -84,7 +84,8 @@ struct OtherSettings {
   using Opened = Result<std::unique_ptr<Backend>>;
   std::vector<std::string> siblings;  ///< names for Backend::siblings(), opened when they are first asked for
   std::function<Opened(const std::string& name)> open_sibling;
-  std::span<const Switch> switches = {};                                                     ///< Backend::switches()
+  /// Backend::switches(); texts that live as long as the backend.
+  std::vector<Switch> switches = {};
   std::function<Opened(const std::string& name, bool shows_graphs)> open_without = nullptr;  ///< Backend::without()
 };
 

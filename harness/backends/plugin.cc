@@ -434,19 +434,12 @@ qc_backend known_part(const qc_backend& functions) {
   return known;
 }
 
-// Whether the text can stand behind an @ and in the name of a cure.
-bool is_plain_word(const char* text) {
-  if (text == nullptr || *text == '\0') return false;
-  return std::all_of(text, text + std::strlen(text), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-  });
-}
-
 // The first of its switches that is no KEY=VALUE.
 std::optional<std::size_t> broken_switch(const qc_backend& functions) {
   for (std::size_t i = 0; i < functions.switch_count; ++i) {
     const qc_argument* part = functions.switches == nullptr ? nullptr : functions.switches[i];
-    if (part == nullptr || !is_plain_word(part->key) || !is_plain_word(part->value)) return i;
+    const bool is_there = part != nullptr && part->key != nullptr && part->value != nullptr;
+    if (!is_there || !is_key(part->key) || !is_plain_value(part->value)) return i;
   }
   return std::nullopt;
 }
@@ -464,7 +457,8 @@ Result<std::unique_ptr<Backend>> open_plugin(const qc_backend& functions, const 
   }
   if (const auto broken = broken_switch(plugin.functions)) {
     return fail(plugin_field(what),
-                fmt::format("its switch {} of {} has no key and value of letters, digits, '_', '-' and '.'",
+                fmt::format("its switch {} of {} has no key and value of letters, digits, '_', '-' and '.', the key "
+                            "with a letter in front",
                             *broken + 1, plugin.functions.switch_count));
   }
   PluginList<qc_argument> arguments;

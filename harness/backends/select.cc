@@ -434,9 +434,16 @@ std::vector<std::string> siblings_among(const Specification& what, const std::ve
   return names;
 }
 
-bool states_switches(const BackendInfo& info) {
-  return std::any_of(info.capabilities.begin(), info.capabilities.end(),
-                     [](const std::string& one) { return one.starts_with(kSwitchCapability); });
+// The switches that a plugin states of itself.
+std::vector<Switch> stated_switches(const BackendInfo& info) {
+  std::vector<Switch> switches;
+  for (const std::string_view one : info.capabilities) {
+    if (!one.starts_with(kSwitchCapability)) continue;
+    const std::string_view setting = one.substr(kSwitchCapability.size());
+    const std::size_t equals = std::min(setting.find('='), setting.size() - 1);
+    switches.push_back({.key = setting.substr(0, equals), .value = setting.substr(equals + 1), .is_part = true});
+  }
+  return switches;
 }
 
 Result<std::unique_ptr<Backend>> select_beside(const Specification& what, const std::vector<Specification>& named,
@@ -446,13 +453,17 @@ Result<std::unique_ptr<Backend>> select_beside(const Specification& what, const 
     const auto other = parse_specification(name);
     return other ? select(*other, arithmetic, policy) : tl::unexpected(other.error());
   };
-  OtherSettings others{siblings_among(what, named), nullptr, switches_of(text_of(what)), nullptr};
-  others.open_sibling = [open, sandbox](const std::string& name) { return open(name, sandbox); };
-  // Programs and other processors have no switches, and show no graphs; a plugin has those that it states.
   const bool is_plugin = what.kind == SelectedKind::plugin;
-  const bool has_more = is_plugin ? states_switches(backend->info()) : what.kind != SelectedKind::process;
+  const std::span<const Switch> known = switches_of(text_of(what));
+  OtherSettings others{siblings_among(what, named), nullptr, {known.begin(), known.end()}, nullptr};
+  if (is_plugin) others.switches = stated_switches(backend->info());
+  others.open_sibling = [open, sandbox](const std::string& name) { return open(name, sandbox); };
+  // Programs and other processors have no switches, and show no graphs; plugins show none.
+  const bool has_more = is_plugin ? !others.switches.empty() : what.kind != SelectedKind::process;
   if (has_more && what.cpu.empty()) {
-    others.open_without = [open, sandbox](const std::string& name, bool shows_graphs) {
+    others.open_without = [open, sandbox, is_plugin](const std::string& name,
+                                                     bool shows_graphs) -> OtherSettings::Opened {
+      if (is_plugin && shows_graphs) return fail("--backend", "a plugin shows no graphs");
       SandboxPolicy policy = sandbox;
       policy.trusts_adapters = true;
       policy.shows_graphs = shows_graphs;
@@ -492,11 +503,6 @@ std::span<const Switch> switches_of(const std::string& name) {
   if (library == nullptr) return {};
   const bool is_plain = !library->levels.empty() && (what->word.empty() || what->word == library->levels.front());
   return is_plain ? std::span<const Switch>() : library->switches;
-}
-
-bool is_plugin(std::string_view name) {
-  const auto what = parse_specification(name);
-  return what && what->kind == SelectedKind::plugin;
 }
 
 std::string with_switches(const std::string& name, std::span<const Switch> off) {

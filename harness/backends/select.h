@@ -58,8 +58,6 @@ struct SandboxPolicy {
 /// Returns the switches of the library that the text names, at a level but its first where it has levels; none of
 /// anything else.
 [[nodiscard]] std::span<const Switch> switches_of(const std::string& name);
-/// Whether the text names a plugin, on any processor. Its switches are those that it states.
-[[nodiscard]] bool is_plugin(std::string_view name);
 /// Returns the text of the same backend with these parts switched off. `name` is a backend that has switches.
 [[nodiscard]] std::string with_switches(const std::string& name, std::span<const Switch> off);
 

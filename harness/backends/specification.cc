@@ -34,9 +34,17 @@ bool consists_of(std::string_view text, std::string_view characters) {
   return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
 }
 
+}  // namespace
+
 bool is_key(std::string_view text) {
-  return consists_of(text, kWordCharacters) && kLetters.find(text.front()) != std::string_view::npos;
+  return is_plain_value(text) && kLetters.find(text.front()) != std::string_view::npos;
 }
+
+bool is_plain_value(std::string_view text) {
+  return consists_of(text, kWordCharacters);
+}
+
+namespace {
 
 // The alias and number in front of a backend; `size` includes the = behind them.
 struct Front {

@@ -53,6 +53,11 @@ struct Specification {
   bool operator==(const Specification&) const = default;
 };
 
+/// Whether the text can be a setting's key: letters, digits, ., _ and -, with a letter in front.
+[[nodiscard]] bool is_key(std::string_view text);
+/// Whether the text is a value of such characters, which needs no quotes.
+[[nodiscard]] bool is_plain_value(std::string_view text);
+
 /// Errors name what is not of the grammar above, as "--backend". Whether there is such a backend, and whether it knows
 /// the settings, is asked later.
 [[nodiscard]] Result<Specification> parse_specification(std::string_view text);

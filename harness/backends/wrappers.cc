@@ -80,13 +80,6 @@ class WithSettings final : public Forwarding {
   WithSettings(std::unique_ptr<Backend> inner, OtherSettings others)
       : Forwarding(std::move(inner)), others_(std::move(others)), info_(Forwarding::info()) {
     info_.siblings = others_.siblings;
-    switches_.assign(others_.switches.begin(), others_.switches.end());
-    for (const std::string_view one : info_.capabilities) {
-      const std::size_t end = one.find('=');
-      if (!one.starts_with(kSwitchCapability) || end == std::string_view::npos) continue;
-      const std::size_t begin = kSwitchCapability.size();
-      switches_.push_back({one.substr(begin, end - begin), one.substr(end + 1)});
-    }
   }
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
@@ -99,9 +92,9 @@ class WithSettings final : public Forwarding {
     }
     return opened_;
   }
-  [[nodiscard]] std::span<const Switch> switches() const override { return switches_; }
+  [[nodiscard]] std::span<const Switch> switches() const override { return others_.switches; }
   [[nodiscard]] std::unique_ptr<Backend> without(std::span<const Switch> off, bool shows_graphs) override {
-    if (!others_.open_without || (shows_graphs && info_.kind == "plugin")) return nullptr;
+    if (!others_.open_without) return nullptr;
     auto opened = others_.open_without(with_switches(info_.on_command_line(), off), shows_graphs);
     return opened ? std::move(*opened) : nullptr;
   }
@@ -109,7 +102,6 @@ class WithSettings final : public Forwarding {
  private:
   OtherSettings others_;
   BackendInfo info_;
-  std::vector<Switch> switches_;  // texts of others_ and info_
   bool is_open_ = false;
   std::vector<std::unique_ptr<Backend>> opened_;
 };

@@ -88,7 +88,7 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
 // The fewest parts of the library that have to be switched off for the graph to be right, as settings.
 std::string cure_for(const Case& graph, Backend& backend, const Policy& policy) {
   const auto name = diagnose::Cures(backend).cure_of(graph, policy);
-  return name ? diagnose::cure_in(*name, backend.info().on_command_line()) : "";
+  return name ? diagnose::cure_in(*name, backend) : "";
 }
 
 // The learnt model, where there is one.

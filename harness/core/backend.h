@@ -240,7 +240,8 @@ class CodeCoverage;
 struct Switch {
   std::string_view key;
   std::string_view value;
-  bool is_listed = false;  ///< values of the key are names: those of several switches stand behind it, with ; between
+  bool is_listed = false;    ///< values of the key are names: those of several switches stand behind it, with ; between
+  bool is_part = is_listed;  ///< one part, known by its name; others switch off whatever an option of the session rules
 };
 
 class Backend {

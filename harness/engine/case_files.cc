@@ -39,9 +39,8 @@ bool is_determined(const Expected& expected) {
 std::vector<Tensor> answers_of(const Expected& expected, AnswerGiven answer) {
   if (!expected.output) return {};
   if (answer == AnswerGiven::if_determined && !is_determined(expected)) return {};
-  const bool is_pinned = answer == AnswerGiven::if_determined && expected.pinned;
-  std::vector<Tensor> answers{is_pinned ? *expected.pinned : *expected.output};
-  answers.insert(answers.end(), expected.further_outputs.begin(), expected.further_outputs.end());
+  std::vector<Tensor> answers = expected.answers();
+  if (answer == AnswerGiven::if_determined && expected.pinned) answers[0] = *expected.pinned;
   return answers;
 }
 

@@ -267,11 +267,8 @@ std::optional<std::vector<double>> packed_zero_points(const NodeLowering& node, 
   return points;
 }
 
-// The blocks whose scale and zero point columns of a row have: as they lie, or as the deprecated g_idx says.
-std::optional<std::vector<std::int64_t>> blocks_of_columns(const NodeLowering& node, const Packed& packed) {
-  std::vector<std::int64_t> blocks(static_cast<std::size_t>(packed.k));
-  for (std::int64_t k = 0; k < packed.k; ++k) blocks[static_cast<std::size_t>(k)] = k / packed.block;
-  if (!node.has(4)) return blocks;
+// The block whose scale and zero point each column has, where the deprecated g_idx says it.
+std::optional<std::vector<std::int64_t>> stated_blocks(const NodeLowering& node, const Packed& packed) {
   const Tensor* stated = node.stated(4, "g_idx");
   if (stated == nullptr) return std::nullopt;
   if (stated->type != ElementType::int32 || stated->elements() < packed.k) {
@@ -279,32 +276,33 @@ std::optional<std::vector<std::int64_t>> blocks_of_columns(const NodeLowering& n
                                              name_of(stated->type), shape_text(stated->shape))),
            std::nullopt;
   }
+  std::vector<std::int64_t> blocks;
   for (std::int64_t k = 0; k < packed.k; ++k) {
     const std::int64_t block = integer_at(*stated, k);
     if (block < 0 || block >= packed.blocks()) {
       return node.violate("g_idx", fmt::format("expected blocks 0 to {}, got {}", packed.blocks() - 1, block)),
              std::nullopt;
     }
-    blocks[static_cast<std::size_t>(k)] = block;
+    blocks.push_back(block);
   }
   return blocks;
 }
 
-// Gives each element of the weights its own scale and zero point.
+// Gives each element of the weights its own scale and zero point, those of its column's block.
 void scale_each(const Packed& packed, const std::vector<std::int64_t>& blocks,
                 reference::DequantizeLinear& dequantize) {
-  reference::DequantizeLinear by_element = dequantize;
-  by_element.layout = {.outer = 1, .channels = packed.n * packed.k, .inner = 1, .block = 0};
-  by_element.x_scale.clear();
-  by_element.x_zero_point.clear();
+  std::vector<double> scales;
+  std::vector<double> zero_points;
   for (std::int64_t row = 0; row < packed.n; ++row) {
     for (const std::int64_t block : blocks) {
       const auto of = static_cast<std::size_t>(row * packed.blocks() + block);
-      by_element.x_scale.push_back(dequantize.x_scale[of]);
-      by_element.x_zero_point.push_back(dequantize.x_zero_point[of]);
+      scales.push_back(dequantize.x_scale[of]);
+      zero_points.push_back(dequantize.x_zero_point[of]);
     }
   }
-  dequantize = std::move(by_element);
+  dequantize.layout = {.outer = 1, .channels = packed.n * packed.k, .inner = 1, .block = 0};
+  dequantize.x_scale = std::move(scales);
+  dequantize.x_zero_point = std::move(zero_points);
 }
 
 std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& packed) {
@@ -334,9 +332,11 @@ std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& 
       .x_zero_point = *zero_points};
   for (std::int64_t i = 0; i < packed.n * blocks; ++i) dequantize.x_scale.push_back(number_at(*scales, i));
   node.scales_by(dequantize.x_scale);
-  const auto columns = blocks_of_columns(node, packed);
-  if (!columns) return std::nullopt;
-  if (node.has(4)) scale_each(packed, *columns, dequantize);
+  if (node.has(4)) {
+    const auto by_column = stated_blocks(node, packed);
+    if (!by_column) return std::nullopt;
+    scale_each(packed, *by_column, dequantize);
+  }
   const ValueId integers = node.add_stated(ElementType::uint8, shape, std::move(elements));
   return node.compute(Dequantize{std::move(dequantize)}, {integers}, shape, node.type(0));
 }

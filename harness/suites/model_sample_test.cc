@@ -59,10 +59,7 @@ Case dynamic_layer(Rng& rng) {
 }
 
 Case with_its_answers(Case test_case) {
-  const Expected expected = expect(test_case, {});
-  std::vector<Tensor> answers{expected.output.value()};
-  answers.insert(answers.end(), expected.further_outputs.begin(), expected.further_outputs.end());
-  test_case.recorded_outputs = std::move(answers);
+  test_case.recorded_outputs = expect(test_case, {}).answers();
   return test_case;
 }
 

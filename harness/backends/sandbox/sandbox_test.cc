@@ -417,6 +417,12 @@ TEST(Plugin, SaysWhatItCan) {
   EXPECT_FALSE(info_of("fixed_x").takes_other_inputs);
 }
 
+TEST(Plugin, WithASwitchThatNoCommandLineCanHaveDoesNotOpen) {
+  const auto opened = open_sandboxed("plugin:" + library("bad_switch"));
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().text(), HasSubstr("its switch 1 of 1 has no key and value of letters"));
+}
+
 constexpr std::uint64_t kGraphs = kEmulated ? 60 : 3000;  // the plugin takes few of them
 
 std::uint64_t count_on_graphs(const char* plugin, VerdictKind kind) {

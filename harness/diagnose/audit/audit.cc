@@ -104,8 +104,8 @@ MutantModel::MutantModel(const Defect& defect) {
 MutantTrial::MutantTrial(const Case& test_case, const Policy& policy)
     : expected_(expect(test_case, policy)), modelled_(ModelledCase::prepare(test_case, expected_.classification)) {
   if (!is_modelled()) return;
-  right_.push_back(expected_.pinned ? *expected_.pinned : *expected_.output);
-  right_.insert(right_.end(), expected_.further_outputs.begin(), expected_.further_outputs.end());
+  right_ = expected_.answers();
+  if (expected_.pinned) right_[0] = *expected_.pinned;
 }
 
 const CornerCaseCounts& MutantTrial::corner_cases() {

@@ -654,7 +654,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   std::optional<Diagnosis> found = diagnosis_of_values(backend, op_type, signature);
   if (!is_cured(signature)) return found;
   if (!found) found.emplace().status = name_of(Status::unexplained);
-  found->cured_by = cure_in(signature, backends_[backend]->info().on_command_line());
+  found->cured_by = cure_in(signature, *backends_[backend]);
   if (const auto beside = beside_.find({backend, signature}); beside != beside_.end())
     found->beside.assign(beside->second.begin(), beside->second.end());
   return found;

@@ -73,34 +73,30 @@ Rewriting rewriting_between(const CaseGraph& off, const CaseGraph& on) {
 
 namespace {
 
-// The names of the parts in a signature of cure_of().
-std::vector<std::string_view> parts_in(std::string_view signature) {
+// The positions of the parts that a signature of cure_of() names, ascending.
+std::vector<std::size_t> parts_in(std::string_view signature, std::span<const Switch> all) {
   if (!signature.starts_with(Cures::kPrefix)) return {};
   signature.remove_prefix(Cures::kPrefix.size());
-  return split(signature.substr(0, signature.find_first_of(" ,:")), "+");
+  const auto names = split(signature.substr(0, signature.find_first_of(" ,:")), "+");
+  std::vector<std::size_t> parts;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::find(names.begin(), names.end(), text_of(all[i])) != names.end()) parts.push_back(i);
+  }
+  return parts;
 }
 
 }  // namespace
 
 std::vector<Switch> switches_in(std::string_view signature, std::span<const Switch> all) {
   std::vector<Switch> off;
-  for (const std::string_view name : parts_in(signature)) {
-    for (const Switch& part : all) {
-      if (text_of(part) == name) off.push_back(part);
-    }
-  }
+  for (const std::size_t part : parts_in(signature, all)) off.push_back(all[part]);
   return off;
 }
 
-std::string cure_in(std::string_view signature, const std::string& backend) {
-  std::vector<Switch> off = switches_in(signature, backend::switches_of(backend));
-  for (const std::string_view name :
-       backend::is_plugin(backend) ? parts_in(signature) : std::vector<std::string_view>()) {
-    const std::size_t end = name.find('=');
-    if (end != std::string_view::npos) off.push_back({name.substr(0, end), name.substr(end + 1)});
-  }
+std::string cure_in(std::string_view signature, const Backend& backend) {
+  const std::vector<Switch> off = switches_in(signature, backend.switches());
   if (off.empty()) return {};
-  const std::string whole = backend::with_switches(backend, off);
+  const std::string whole = backend::with_switches(backend.info().on_command_line(), off);
   return whole.substr(whole.find('@') + 1);
 }
 
@@ -185,19 +181,10 @@ std::string Cures::name_of(const Set& set) const {
   return name;
 }
 
-Cures::Set Cures::set_in(std::string_view signature) const {
-  Set set;
-  const std::vector<std::string_view> names = parts_in(signature);
-  for (std::size_t position = 0; position < switches_.size(); ++position) {
-    if (std::find(names.begin(), names.end(), text_of(switches_[position])) != names.end()) set.push_back(position);
-  }
-  return set;
-}
-
 Cures::Set Cures::fewest_off(const Case& test_case, const Policy& policy) {
-  for (const bool is_listed : {true, false}) {  // an optimizer's name says more than an option of the session
+  for (const bool is_part : {true, false}) {  // an optimizer's name says more than an option of the session
     for (const std::size_t part : known_) {
-      if (switches_[part].is_listed == is_listed && is_right({part}, test_case, policy)) return {part};
+      if (switches_[part].is_part == is_part && is_right({part}, test_case, policy)) return {part};
     }
   }
   Set off = known_;
@@ -239,7 +226,7 @@ std::optional<Cures::Cause> Cures::cause_of(const Case& test_case, const Policy&
 }
 
 bool Cures::cures(std::string_view signature, const Case& test_case, const Policy& policy) {
-  const Set own = set_in(signature);
+  const Set own = parts_in(signature, switches_);
   if (own.empty()) return false;
   if (is_right(own, test_case, policy)) return true;
   Set all;
@@ -250,7 +237,7 @@ bool Cures::cures(std::string_view signature, const Case& test_case, const Polic
 }
 
 std::optional<Rewriting> Cures::rewriting_by(std::string_view signature, const Case& test_case) {
-  const Set off = set_in(signature);
+  const Set off = parts_in(signature, switches_);
   if (off.empty()) return std::nullopt;
   std::optional<CaseGraph> graphs[2];  // on, off
   for (const bool is_off : {false, true}) {
@@ -262,9 +249,8 @@ std::optional<Rewriting> Cures::rewriting_by(std::string_view signature, const C
 }
 
 bool Cures::is_broad(std::string_view signature) const {
-  if (backend_.info().kind == "plugin") return false;
-  const Set set = set_in(signature);
-  return std::any_of(set.begin(), set.end(), [&](std::size_t position) { return !switches_[position].is_listed; });
+  const Set set = parts_in(signature, switches_);
+  return std::any_of(set.begin(), set.end(), [&](std::size_t position) { return !switches_[position].is_part; });
 }
 
 }  // namespace qconform::diagnose

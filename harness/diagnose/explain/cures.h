@@ -26,7 +26,7 @@ namespace qconform::diagnose {
 [[nodiscard]] std::vector<Switch> switches_in(std::string_view signature, std::span<const Switch> all);
 /// The settings that they are, as they stand behind the backend's @:
 /// "optimization.disable_specified_optimizers=MatMulIntegerToFloatFusion"; empty for any other signature or backend.
-[[nodiscard]] std::string cure_in(std::string_view signature, const std::string& backend);
+[[nodiscard]] std::string cure_in(std::string_view signature, const Backend& backend);
 
 /// Counts by operator how the graph that a library computes changes when parts of the library are switched off.
 struct Rewriting {
@@ -69,8 +69,7 @@ class Cures {
   [[nodiscard]] bool cures(std::string_view signature, const Case& test_case, const Policy& policy);
   /// Returns how the parts that the signature names rewrite the case; nothing where a graph is not shown.
   [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view signature, const Case& test_case);
-  /// Whether some part of these is not known by an optimizer's name: other causes have it too. Parts of a plugin are
-  /// known by the names that its authors gave them.
+  /// Whether some part of these is not known by its name (Switch::is_part): other causes have it too.
   [[nodiscard]] bool is_broad(std::string_view signature) const;
 
  private:
@@ -88,7 +87,6 @@ class Cures {
   [[nodiscard]] Set fewest_off(const Case& test_case, const Policy& policy);
   [[nodiscard]] Set smallest_cure(Set set, const Case& test_case, const Policy& policy);
   [[nodiscard]] std::string name_of(const Set& set) const;
-  [[nodiscard]] Set set_in(std::string_view signature) const;
 
   Backend& backend_;
   std::span<const Switch> switches_;

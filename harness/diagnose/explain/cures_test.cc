@@ -169,9 +169,9 @@ TEST_F(CuresTest, OfACaseOfSeveralDefectsNameOne) {
 }
 
 TEST_F(CuresTest, AreSettingsOfTheBackend) {
-  EXPECT_EQ(cure_in("cured-by:A+C of DequantizeLinear+Gemm, by one", "flawed@all"), "all,off=A;C");
-  EXPECT_EQ(cure_in("cured-by:exact=1, crashed", "flawed@all"), "all,exact=1");
-  EXPECT_EQ(cure_in("unexplained:everywhere", "flawed@all"), "");
+  EXPECT_EQ(cure_in("cured-by:A+C of DequantizeLinear+Gemm, by one", *opened("flawed@all")), "all,off=A;C");
+  EXPECT_EQ(cure_in("cured-by:exact=1, crashed", *opened("flawed@all")), "all,exact=1");
+  EXPECT_EQ(cure_in("unexplained:everywhere", *opened("flawed@all")), "");
   EXPECT_TRUE(opened("flawed@plain")->switches().empty()) << "the first level optimizes nothing";
   EXPECT_TRUE(opened("flawed")->switches().empty());
 }
@@ -237,7 +237,7 @@ TEST(CuresOfPlugins, AreTheSwitchesThatTheyState) {
   EXPECT_EQ(cures.cure_of(fused_unit(60), Policy{}), "cured-by:bias-fusion=off") << "no sum is negative";
   EXPECT_EQ(cures.cure_of(fused_unit(20), Policy{}), "cured-by:relu-fusion=off+bias-fusion=off");
   EXPECT_FALSE(cures.is_broad("cured-by:relu-fusion=off"));
-  EXPECT_EQ(cure_in("cured-by:relu-fusion=off of Relu", backend.info().on_command_line()), "wrong=yes,relu-fusion=off");
+  EXPECT_EQ(cure_in("cured-by:relu-fusion=off of Relu", backend), "wrong=yes,relu-fusion=off");
   EXPECT_EQ(backend.without(backend.switches(), true), nullptr) << "it shows no graphs";
 }
 

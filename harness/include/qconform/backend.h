@@ -243,7 +243,8 @@ struct qc_backend {
 
   /* Arguments, each of which switches off a part of the library that may be wrong, a fusion say: {"relu-fusion",
    * "off"}. qconform opens the library again with some of them, to find which parts have to be off for a failing graph
-   * to be right. Keys and values are of letters, digits, '_', '-' and '.'. `open` takes them. */
+   * to be right. Keys and values are of letters, digits, '_', '-' and '.', keys with a letter in front. `open` takes
+   * them. */
   size_t switch_count;
   const struct qc_argument* const* switches; /* `switch_count` of them */
 };

@@ -70,6 +70,13 @@ struct Expected {
     return number == 0 ? *output : further_outputs[number - 1];
   }
 
+  /// The reference's answers for all outputs; there is one.
+  [[nodiscard]] std::vector<Tensor> answers() const {
+    std::vector<Tensor> all{*output};
+    all.insert(all.end(), further_outputs.begin(), further_outputs.end());
+    return all;
+  }
+
   // The members below are set by assess().
   TieCounts ties;
   CornerCaseCounts corner_cases;          ///< corner cases that the case reaches

@@ -262,8 +262,7 @@ std::uint64_t great_number(ElementType type) {
 Outcome wrong_behind_relu(const Case& test_case) {
   const Expected expected = expect(test_case, {});
   if (!expected.output) return outcome::Unsupported{"out of contract"};
-  outcome::Produced produced{*expected.output};
-  produced.outputs.insert(produced.outputs.end(), expected.further_outputs.begin(), expected.further_outputs.end());
+  outcome::Produced produced{expected.answers()};
   const bool has_relu = std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
                                     [](const Node& node) { return node.op_type == "Relu"; });
   Tensor& first = produced.outputs[0];
