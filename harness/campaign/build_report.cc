@@ -7,12 +7,14 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "harness/base/stopwatch.h"
 #include "harness/campaign/block_run.h"
+#include "harness/campaign/estimate.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/cold_replay.h"
 #include "harness/engine/execute.h"
@@ -30,6 +32,12 @@ constexpr std::uint64_t kExplanationCases = 600;
 constexpr std::uint64_t kExplanationWork = std::uint64_t{1} << 28;
 constexpr std::uint64_t kShrinkRuns = 3000;
 
+// Whether there are values, or a shape, that a cause may give.
+bool has_values(const Failures& failures) {
+  const VerdictKind kind = failures.smallest.verdict.kind;
+  return kind == VerdictKind::wrong || kind == VerdictKind::bad_shape;
+}
+
 // Failures that turned out to have one cause.
 struct CauseGroup {
   std::size_t backend = 0;
@@ -37,6 +45,7 @@ struct CauseGroup {
   std::string signature;
   std::string waiver;
   std::uint64_t first_case = 0;  ///< index of the first of those that are known
+  std::uint64_t examined = 0;    ///< of those that are known: the others have the symptom that the examined ones have
   Failures failures = {};
 };
 
@@ -51,16 +60,31 @@ struct Examined {
 // others have the signature that the symptom implies, or none.
 struct Symptom {
   FailureKey key;
-  const Failures* failures = nullptr;               ///< null of those that are kUndetermined
+  const Failures* failures = nullptr;  ///< null of those that are kUndetermined
+  std::uint64_t cases = 0;
+  std::vector<std::uint64_t> drawn = {};            ///< indices of a uniform sample, in an order that is random too
   std::map<std::uint64_t, Examined> examined = {};  ///< by index
   std::string implied = {};
+
+  // A crash or a refusal; its symptom is the message, which tells more than models could.
+  [[nodiscard]] bool is_without_values() const { return failures != nullptr && !has_values(*failures); }
 };
 
-std::uint64_t cases_of(const Symptom& symptom) {
-  return symptom.failures == nullptr ? 0 : symptom.failures->cases;
+// The failing cases with the smallest hashes that blocks kept.
+std::vector<std::uint64_t> drawn_of(const CampaignAggregate& aggregate, const FailureKey& key) {
+  std::vector<std::uint64_t> drawn;
+  for (const auto& [index, row] : aggregate.rows.rows()) {
+    const auto failures = row.failures();
+    if (std::find(failures.begin(), failures.end(), key) != failures.end()) drawn.push_back(index);
+  }
+  std::sort(drawn.begin(), drawn.end(), [](std::uint64_t a, std::uint64_t b) {
+    return std::pair(CaseRows::hash_of(a), a) < std::pair(CaseRows::hash_of(b), b);
+  });
+  if (drawn.size() > CaseRows::most_of(key)) drawn.resize(CaseRows::most_of(key));
+  return drawn;
 }
 
-// Returns the smallest failing case of a symptom, the first, and a sample by hash.
+// Returns the smallest failing case of a symptom, the first, and the sample.
 std::vector<std::uint64_t> indices_of(const CampaignAggregate& aggregate, const Symptom& symptom, std::size_t most) {
   std::vector<std::uint64_t> indices;
   const auto add = [&](std::uint64_t index) {
@@ -70,10 +94,7 @@ std::vector<std::uint64_t> indices_of(const CampaignAggregate& aggregate, const 
   if (symptom.failures != nullptr) add(symptom.failures->smallest.index);
   const auto first = aggregate.rows.firsts().find(symptom.key);
   if (first != aggregate.rows.firsts().end()) add(first->second);
-  for (const auto& [index, row] : aggregate.rows.rows()) {
-    const auto failures = row.failures();
-    if (std::find(failures.begin(), failures.end(), symptom.key) != failures.end()) add(index);
-  }
+  for (const std::uint64_t index : symptom.drawn) add(index);
   return indices;
 }
 
@@ -127,28 +148,42 @@ class ReportBuilder {
  private:
   // The commonest symptoms come first: there is a limit to how many are explained.
   void group() {
-    for (const auto& [key, failures] : aggregate_.failures) symptoms_[key] = {key, &failures};
-    for (const auto& [key, first] : aggregate_.rows.firsts()) symptoms_.try_emplace(key, Symptom{.key = key});
+    for (const auto& [key, failures] : aggregate_.failures) symptoms_[key] = {key, &failures, failures.cases};
+    for (const auto& [key, first] : aggregate_.rows.firsts()) {
+      symptoms_.try_emplace(key, Symptom{.key = key, .cases = unexamined_of(key)});
+    }
     std::vector<Symptom*> ordered;
-    for (auto& [key, symptom] : symptoms_) ordered.push_back(&symptom);
+    for (auto& [key, symptom] : symptoms_) {
+      symptom.drawn = drawn_of(aggregate_, key);
+      ordered.push_back(&symptom);
+    }
     std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const Symptom* a, const Symptom* b) { return cases_of(*a) > cases_of(*b); });
+                     [](const Symptom* a, const Symptom* b) { return a->cases > b->cases; });
     for (Symptom* symptom : ordered) {
       if (options_.draft != nullptr && symptom->failures != nullptr && symptom->key.waiver.empty()) draft(*symptom);
       examine(*symptom, 1);
     }
-    for (Symptom* symptom : ordered) examine(*symptom, CaseRows::kFailing + 2);
+    for (Symptom* symptom : ordered) examine(*symptom, CaseRows::most_of(symptom->key) + 2);
     for (Symptom* symptom : ordered) settle(*symptom);
     for (Symptom* symptom : ordered) count(*symptom);
+  }
+
+  // The failing cases of the backend and operator that no block examined.
+  [[nodiscard]] std::uint64_t unexamined_of(const FailureKey& key) const {
+    const auto& operators = aggregate_.backends[key.backend].operators;
+    const auto result = operators.find(key.op_type);
+    std::uint64_t left = result == operators.end() ? 0 : result->second.failing();
+    for (const auto& [other, failures] : aggregate_.failures) {
+      if (other.backend == key.backend && other.op_type == key.op_type) left -= std::min(left, failures.cases);
+    }
+    return left;
   }
 
   [[nodiscard]] double seconds() const { return seconds_since(start_); }
 
   [[nodiscard]] bool is_explained(const Symptom& symptom) const {
     if (!options_.judge.explain || !symptom.key.waiver.empty()) return false;
-    if (symptom.failures == nullptr) return true;
-    const VerdictKind kind = symptom.failures->smallest.verdict.kind;
-    return kind == VerdictKind::wrong || kind == VerdictKind::bad_shape;
+    return !symptom.is_without_values() || diagnose::ends_alike(symptom.failures->smallest.verdict.kind);
   }
 
   void draft(const Symptom& symptom) {
@@ -162,6 +197,7 @@ class ReportBuilder {
     if (!is_explained(symptom)) return;
     const FailureKey& key = symptom.key;
     Backend& backend = *backends_[key.backend];
+    if (symptom.is_without_values() && backend.switches().empty()) return;  // no experiment would tell more
     for (const std::uint64_t index : indices_of(aggregate_, symptom, most)) {
       if (symptom.examined.count(index) > 0) continue;
       if (seconds() > options_.seconds) return;
@@ -195,20 +231,50 @@ class ReportBuilder {
     for (auto& [index, examined] : symptom.examined) {
       examined.signature = diagnosis_.settled(key.backend, key.op_type, examined.signature);
     }
-    symptom.implied = diagnosis_.implied(key.backend, key.op_type, defects_named_by(key.symptom));
+    if (!symptom.is_without_values()) {
+      symptom.implied = diagnosis_.implied(key.backend, key.op_type, defects_named_by(key.symptom));
+      return;
+    }
+    std::set<std::string> signatures;
+    for (const auto& [index, examined] : symptom.examined) signatures.insert(examined.signature);
+    if (!signatures.empty()) symptom.implied = signatures.size() == 1 ? *signatures.begin() : kUndetermined;
   }
 
   // Adds those that are known to the groups.
   void count(const Symptom& symptom) {
-    std::uint64_t left = cases_of(symptom);
+    std::uint64_t left = symptom.cases;
     for (const auto& [index, examined] : symptom.examined) {
       left -= std::min<std::uint64_t>(left, 1);
       if (examined.signature == kUndetermined) continue;
       Failures one{.cases = 1, .smallest = examined.failing_case};
       one.sample.add(examined.hash, examined.features);
-      add(symptom.key, examined.signature, index, one);
+      add(symptom.key, examined.signature, index, one, 1);
     }
-    if (left > 0 && symptom.implied != kUndetermined) add_rest(symptom, left);
+    if (left == 0) return;
+    if (symptom.failures != nullptr && symptom.implied != kUndetermined) {
+      add_rest(symptom, left);
+    } else {
+      rests_.push_back({&symptom, left});
+    }
+  }
+
+  // What the samples say of all cases that have the cause.
+  [[nodiscard]] std::optional<CasesBetween> between(const CauseGroup& group) const {
+    std::vector<SampledFailures> parts;
+    for (const auto& [symptom, left] : rests_) {
+      const FailureKey& key = symptom->key;
+      if (key.backend != group.backend || key.op_type != group.op_type || key.waiver != group.waiver) continue;
+      if (symptom->is_without_values() == has_values(group.failures)) continue;
+      SampledFailures& part = parts.emplace_back(SampledFailures{.rest = left});
+      for (const std::uint64_t index : symptom->drawn) {
+        const auto examined = symptom->examined.find(index);
+        if (examined == symptom->examined.end()) continue;
+        ++part.sampled;
+        part.found += examined->second.signature == group.signature ? 1 : 0;
+      }
+    }
+    if (parts.empty()) return std::nullopt;
+    return cases_between(group.failures.cases, parts);
   }
 
   // Adds the failures of a symptom that were not examined. Beside examined ones their smallest and first are not known,
@@ -227,14 +293,17 @@ class ReportBuilder {
     const auto first = aggregate_.rows.firsts().find(symptom.key);
     const bool is_known = symptom.examined.empty() && first != aggregate_.rows.firsts().end();
     const std::uint64_t index = symptom.examined.empty() ? rest.smallest.index : kNone;
-    add(symptom.key, symptom.implied, is_known ? first->second : index, rest);
+    const std::uint64_t examined = symptom.is_without_values() ? 0 : cases;
+    add(symptom.key, symptom.implied, is_known ? first->second : index, rest, examined);
   }
 
-  void add(const FailureKey& key, const std::string& signature, std::uint64_t first, const Failures& failures) {
+  void add(const FailureKey& key, const std::string& signature, std::uint64_t first, const Failures& failures,
+           std::uint64_t examined) {
     const std::size_t position = position_of(key, signature);
     if (position == groups_.size()) groups_.push_back({key.backend, key.op_type, signature, key.waiver, first});
     groups_[position].first_case = std::min(groups_[position].first_case, first);
     groups_[position].failures.add(failures);
+    groups_[position].examined += examined;
   }
 
   [[nodiscard]] std::size_t position_of(const FailureKey& key, const std::string& signature) const {
@@ -264,6 +333,7 @@ class ReportBuilder {
     finding.op_type = group.op_type;
     finding.signature = group.signature;
     finding.cases = failures.cases;
+    finding.between = between(group);
     finding.first_case = group.first_case;
     finding.verdict = failures.smallest.verdict;
     finding.example = options_.case_at(failures.smallest.index);
@@ -274,7 +344,7 @@ class ReportBuilder {
         passing == aggregate_.passing.end() ? std::vector<diagnose::CaseTraits>{} : passing->second.features();
     diagnosis_.learn(group.backend, group.op_type, group.signature, {failures.sample.features(), passing_features});
     finding.diagnosis = diagnosis_.diagnosis(group.backend, group.op_type, group.signature);
-    if (finding.diagnosis) finding.diagnosis->examined = finding.cases;
+    if (finding.diagnosis) finding.diagnosis->examined = group.examined;
     return finding;
   }
 
@@ -295,6 +365,7 @@ class ReportBuilder {
   std::uint64_t shown_ = 0;  ///< cases that progress has told of
   std::map<FailureKey, Symptom> symptoms_;
   std::vector<CauseGroup> groups_;
+  std::vector<std::pair<const Symptom*, std::uint64_t>> rests_;  ///< cases whose cause a sample alone tells
 };
 
 void describe_backends(const CampaignAggregate& aggregate, const std::vector<std::unique_ptr<Backend>>& backends,

@@ -42,6 +42,10 @@ std::uint64_t CaseRows::hash_of(std::uint64_t index) {
   return digest.value();
 }
 
+std::size_t CaseRows::most_of(const FailureKey& failure) {
+  return failure.symptom == kUndetermined ? kUnexamined : kFailing;
+}
+
 void CaseRows::add(std::map<std::uint64_t, CaseRow> rows) {
   for (const auto& [index, row] : rows) {
     const auto failures = row.failures();
@@ -68,7 +72,7 @@ void CaseRows::bound() {
     if (failures.empty()) passing[row.op_type].emplace_back(hash_of(index), index);
   }
   std::set<std::uint64_t> kept;
-  for (auto& [failure, cases] : failing) keep(cases, kFailing, kept);
+  for (auto& [failure, cases] : failing) keep(cases, most_of(failure), kept);
   for (auto& [op_type, cases] : passing) keep(cases, kPassing, kept);
   std::erase_if(rows_, [&](const auto& entry) { return kept.count(entry.first) == 0; });
 }

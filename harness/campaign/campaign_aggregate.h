@@ -81,8 +81,10 @@ struct CaseRow {
 /// of any part, so adding up is associative and commutative, and idempotent but for failing().
 class CaseRows {
  public:
-  static constexpr std::size_t kFailing = 16;  ///< cases kept for each backend, operator, symptom and waiver
-  static constexpr std::size_t kPassing = 32;  ///< cases kept for each operator
+  static constexpr std::size_t kFailing = 16;        ///< cases kept for each backend, operator, symptom and waiver,
+  static constexpr std::size_t kUnexamined = 256;    ///< and of those without a symptom, of which the rest is told
+  static constexpr std::size_t kPassing = 32;        ///< cases kept for each operator
+  [[nodiscard]] static std::size_t most_of(const FailureKey& failure);
 
   /// The hash by which cases are chosen.
   [[nodiscard]] static std::uint64_t hash_of(std::uint64_t index);

@@ -23,6 +23,9 @@ namespace qconform::campaign {
 
 /// The name of the file, beside the report.
 inline constexpr const char* kJournalName = "campaign.journal";
+/// A new campaign renames the report that the one before left in the folder.
+inline constexpr const char* kReportName = "report.json";
+inline constexpr const char* kReportBefore = "report.previous.json";
 
 enum class RecordKind : std::uint32_t {
   identity = 1,  ///< the first of every journal: what the campaign is (identity.h)
@@ -138,7 +141,7 @@ class JournalStore {
   [[nodiscard]] bool has_campaign() const { return identity_.has_value(); }
   [[nodiscard]] const Identity& identity() const { return *identity_; }
   /// Starts a new campaign, and keeps an old journal as campaign.journal.previous, or, where that is there, as
-  /// campaign.journal.previous-2 and so on.
+  /// campaign.journal.previous-2 and so on; the report beside it, if there is one, becomes kReportBefore.
   [[nodiscard]] Result<void> begin(const Identity& identity, std::vector<std::string>& remarks);
 
   /// A record of a block; made durable by commit(). The error is of one that cannot be read.

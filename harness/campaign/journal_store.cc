@@ -124,6 +124,7 @@ Result<void> JournalStore::begin(const Identity& identity, std::vector<std::stri
     remarks.push_back(
         fmt::format("starting a new campaign in {}; the old journal is now {}. Use --resume to continue a campaign",
                     path_.parent_path().string(), previous.string()));
+    fs::rename(path_.parent_path() / kReportName, path_.parent_path() / kReportBefore, error);  // none: it was killed
   }
   identity_ = identity;
   return write_in("--out", path_.parent_path(), [&] { return compact(); });

@@ -1,14 +1,20 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "harness/campaign/guided/guided_driver.h"
+#include "harness/campaign/journal.h"
 #include "harness/cli/command.h"
 #include "harness/cli/first_failures.h"
 #include "harness/cli/fuzz_plan.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/core/version.h"
+#include "reports/gate/gate.h"
+#include "reports/render/forms.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {
@@ -71,7 +77,16 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
   return guided::drive({driver, *plan.target, sandbox.timeout, sandbox.memory});
 }
 
-Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
+// Returns what the campaign is compared with. A report that this program did not write, or an older one, is none.
+std::optional<gate::ReportSide> report_before(FuzzPlan& plan) {
+  if (plan.before || plan.options.compare == "none") return std::move(plan.before);
+  const std::filesystem::path file = std::filesystem::path(plan.options.out) / campaign::kReportBefore;
+  auto report = report::load_report(file);
+  if (!report) return std::nullopt;
+  return gate::ReportSide{file.string(), std::move(*report)};
+}
+
+Result<int> deliver_plan(FuzzPlan& plan, guided::GuidedResult done) {
   QCONFORM_ASSIGN(auto backends, plan.driver.open());
   WaiverDraft draft;
   campaign::ReportOptions options = plan.report_options(done.snapshot.case_at);
@@ -84,7 +99,8 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   if (!since.empty()) add_histories(since, backends, plan.judge.policy, plan.sandbox, report);
   if (done.snapshot.fault) report.stopped = done.snapshot.fault->text();
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
-  auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
+  auto before = report_before(plan);
+  auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report, std::move(before));
   for (const std::string& fault : done.own_faults) {
     say(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
   }
@@ -160,6 +176,9 @@ void add_fuzz(CLI::App& app, Action& action) {
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
   add_since_option(*command, options->since);
+  command->add_option("--compare", options->compare,
+                      "report.json of an earlier campaign, or none: causes that it lacks come first (default: that of "
+                      "the campaign before in the folder)");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &fuzz);
 }

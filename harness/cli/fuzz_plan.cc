@@ -16,6 +16,7 @@
 #include "harness/cli/arguments.h"
 #include "harness/core/version.h"
 #include "harness/suites/select.h"
+#include "reports/render/forms.h"
 
 namespace qconform::cli {
 namespace {
@@ -147,6 +148,19 @@ Result<void> check(FuzzOptions& options) {
   return {};
 }
 
+// Reads the report that --compare names.
+Result<void> choose_before(FuzzPlan& plan) {
+  const std::string& file = plan.options.compare;
+  if (file.empty() || file == "none") return {};
+  QCONFORM_ASSIGN(auto report, in_context("--compare", report::load_report(file)));
+  if (report.profile != plan.options.policy.profile || report.overflow != plan.options.policy.overflow) {
+    return fail("--compare", fmt::format("{} was made under profile {} and overflow {}: what is right differs", file,
+                                         report.profile, report.overflow));
+  }
+  plan.before = {file, std::move(report)};
+  return {};
+}
+
 // With --resume the journal of this machine decides.
 Result<void> choose_shard(FuzzPlan& plan, campaign::Shard& shard) {
   if (plan.options.is_guided()) return {};
@@ -234,6 +248,7 @@ Result<void> make_plan(FuzzPlan& plan) {
   QCONFORM_TRY(take_from_journal(plan));
   QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_TRY(choose_judge_options(plan));
+  QCONFORM_TRY(choose_before(plan));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
   QCONFORM_ASSIGN(options.backends,

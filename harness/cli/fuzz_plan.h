@@ -14,6 +14,7 @@
 #include "harness/campaign/identity.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/report_output.h"
+#include "reports/gate/gate.h"
 
 namespace qconform::cli {
 
@@ -48,7 +49,8 @@ struct FuzzOptions {
   std::string out = "build/reports/fuzz";
   bool explain = true;
   bool shrink = true;
-  std::string since;  ///< release that findings are traced from; empty: none are
+  std::string since;    ///< release that findings are traced from; empty: none are
+  std::string compare;  ///< report to compare with; empty: that of the campaign before, if there is one
   ReportForms forms;
 
   [[nodiscard]] bool is_guided() const { return engine == "libfuzzer"; }
@@ -63,6 +65,7 @@ struct FuzzPlan {
   std::optional<Waivers> waivers;            ///< waivers that judge.waivers points to
   std::optional<guided::FuzzTarget> target;  ///< fuzz target of a campaign that coverage guides
   campaign::DriverOptions driver;            ///< without what it tells while it runs
+  std::optional<gate::ReportSide> before;    ///< the report that an option names
 
   [[nodiscard]] campaign::ReportOptions report_options(const campaign::CaseAt& case_at) const;
 };

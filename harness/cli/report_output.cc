@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "harness/base/file.h"
+#include "harness/campaign/journal.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/engine/case_files.h"
@@ -25,21 +26,22 @@ namespace qconform::cli {
 namespace {
 
 Result<void> write_files(const std::filesystem::path& folder, const Policy& policy, Report& report,
-                         WrittenReport& files) {
+                         std::string_view comparison, WrittenReport& files) {
   QCONFORM_TRY(write_findings(folder, policy, report));
-  files = {report::to_json(report), folder / "report.json", {}};
+  files = {report::to_json(report), folder / campaign::kReportName, {}};
   QCONFORM_TRY(write_file(files.json, files.text));
   if (report::viewer() == nullptr) return {};
-  QCONFORM_ASSIGN(const auto page, report::to_html({.report = files.text, .bench = {}, .comparison = {}}));
+  QCONFORM_ASSIGN(const auto page, report::to_html({.report = files.text, .bench = {}, .comparison = comparison}));
   files.page = folder / "report.html";
   return write_file(*files.page, page);
 }
 
 }  // namespace
 
-Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report) {
+Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report,
+                                   std::string_view comparison) {
   WrittenReport files;
-  QCONFORM_TRY(write_in("--out", out, [&] { return write_files(out, policy, report, files); }));
+  QCONFORM_TRY(write_in("--out", out, [&] { return write_files(out, policy, report, comparison, files); }));
   return files;
 }
 
@@ -77,7 +79,7 @@ void print_headline(const Report& report, bool json) {
 
 Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
   if (!forms.commit.empty()) report.environment.judged_commit = forms.commit;
-  QCONFORM_ASSIGN(const auto files, write_report(out, policy, report));
+  QCONFORM_ASSIGN(const auto files, write_report(out, policy, report, forms.comparison));
   QCONFORM_TRY(write_forms(forms, report, files.text));
   if (forms.json) {
     write_document_text(files.text);
@@ -125,7 +127,7 @@ Result<void> write_forms(const ReportForms& forms, const Report& report, const s
     QCONFORM_TRY(write("--markdown", forms.markdown, text));
   }
   if (forms.html.empty()) return {};
-  QCONFORM_ASSIGN(const auto page, report::to_html({.report = report_json, .bench = {}, .comparison = {}}));
+  QCONFORM_ASSIGN(const auto page, report::to_html({.report = report_json, .bench = {}, .comparison = forms.comparison}));
   return write("--html", forms.html, page);
 }
 
@@ -270,8 +272,17 @@ Result<void> write_campaign_report(const std::string& out, const Policy& policy,
   return {};
 }
 
-Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
+Result<int> deliver_campaign(const std::string& out, const Policy& policy, ReportForms forms, Report& report,
+                             std::optional<gate::ReportSide> before) {
+  std::string news;
+  if (before) {
+    const std::string file = (std::filesystem::path(out) / campaign::kReportName).string();
+    auto comparison = gate::compare(std::move(*before), {file, report}, nullptr);
+    if (comparison) forms.comparison = gate::to_json(*comparison);
+    news = comparison ? gate::news_text(*comparison, painter()) : "not compared: " + comparison.error().text() + "\n";
+  }
   auto code = deliver(out, policy, forms, report);
+  say(forms.json ? stderr : stdout, "{}", news);
   for (const BackendResult& backend : report.backends) {
     print_note(contradiction_text(backend.info.name, backend.contracts));
   }

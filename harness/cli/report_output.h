@@ -24,6 +24,7 @@
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
 #include "harness/report/report.h"
+#include "reports/gate/gate.h"
 
 namespace qconform::cli {
 
@@ -34,6 +35,7 @@ struct ReportForms {
   std::string junit;     ///< files; empty: not written
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;
+  std::string comparison;  ///< gate::to_json() for the pages; empty: the report is compared with none
   std::string commit;  ///< commit of the code under test; empty: what current_environment() found
 };
 
@@ -62,8 +64,10 @@ struct WrittenReport {
   std::optional<std::filesystem::path> page{};  ///< set where this build has the page
 };
 
-/// Writes the findings, report.json and report.html to the folder `out`, which it makes.
-[[nodiscard]] Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report);
+/// Writes the findings, report.json and report.html to the folder `out`, which it makes. `comparison`: as in
+/// ReportForms.
+[[nodiscard]] Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report,
+                                                 std::string_view comparison = {});
 
 /// Writes the findings and report.json to the folder `out`, with report.html if this build has the page, and the forms
 /// that are asked for; prints the summary, or the report as JSON. Returns the exit code.
@@ -127,8 +131,9 @@ void print_left_out(const Suite& source);
 [[nodiscard]] Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report);
 
 /// Writes the report as write_campaign_report() does, and prints the summary as deliver() does; returns the exit code.
-[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms,
-                                           Report& report);
+/// With the report of an earlier campaign, `before`, it tells which causes are new.
+[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, ReportForms forms,
+                                           Report& report, std::optional<gate::ReportSide> before = {});
 
 /// "pad-raw-zero in QLinearConv 120, crashed in ConvInteger 3": the findings that no waiver covers, the commonest ones,
 /// for a progress line.

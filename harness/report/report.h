@@ -473,6 +473,15 @@ struct RepresentativeCase {
 [[nodiscard]] std::string finding_id(std::size_t position);
 
 /// A failure with what is needed to see it again.
+/// How many cases there are at least and at most, as far as a sample tells.
+struct CasesBetween {
+  QC_DESCRIBED();
+  QC_FIELD(std::uint64_t, least, {}, "least");
+  QC_FIELD(std::uint64_t, most, {}, "most");
+
+  bool operator==(const CasesBetween&) const = default;
+};
+
 struct Finding {
   Verdict verdict;  ///< verdict on the case shown
   Case example;     ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has only its id,
@@ -500,6 +509,11 @@ struct Finding {
       std::uint64_t, cases, {1}, "cases",
       .doc = "Failing cases that are known to be of this finding; an operator's undetermined ones are none of them.",
       .minimum = 1);
+  QC_FIELD(std::optional<CasesBetween>, between, {}, "between",
+           .doc =
+               "Of a campaign that did not examine each failing case: the failing cases that have the cause, by the 95 % "
+               "confidence interval of those that were drawn and examined.",
+           .presence = Presence::omitted);
   QC_PART("detail", verdict.detail);
   QC_PART("elements", verdict.elements, .doc = "Of the example.");
   QC_PART("wrong_elements", verdict.wrong_elements);

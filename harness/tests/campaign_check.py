@@ -214,6 +214,20 @@ def check_faults(program, folder, _):
     old = sorted(path.name for path in out.glob(JOURNAL + ".*"))
     require(old == [JOURNAL + ".previous" + more for more in ("", "-2", "-3")], f"of four campaigns there are {old}")
 
+    out = folder / "news"
+    program.run(0, "fuzz", "--backend", "scalar", "--seed", "1", "--cases", "512", "--out", str(out))
+    output = program.run(1, *fuzz(out, 512))
+    require("1 new cause, 0 met again" in output and "new F1 pad-raw-zero" in output, f"no news: {output}")
+    require('"state": "new"' in (out / "report.html").read_text(encoding="utf-8"), "no news on the page")
+    output = program.run(1, *fuzz(out, 1024))
+    require("0 new causes, 1 met again" in output, f"old news: {output}")
+    require("new cause" not in program.run(1, *fuzz(out, 512, 2, "--compare", "none")), "news without a comparison")
+    before = ["--compare", str(whole / "report.json")]
+    output = program.run(0, "fuzz", "--backend", "scalar", "--seed", "1", "--cases", "512", "--out", str(out), *before)
+    require("0 new causes, 0 met again, 0 not met, 1 not tested" in output, f"news of another folder: {output}")
+    output = program.run(2, *fuzz(out, 512, 2, "--profile", "correctly-rounded", *before))
+    require("--compare" in output and "conformance" in output, f"another profile: {output}")
+
     out = folder / "replaced"
     process = program.start(*fuzz(out, 10**9, 2, *UNEXPLAINED))
     while not is_live(process, out):

@@ -127,6 +127,9 @@ struct GateResult {
 
 /// For the terminal: the verdict, then a line for each change, the worst first.
 [[nodiscard]] std::string to_text(const GateResult& comparison, const report::Painter& paint);
+/// For the terminal, of two campaigns that drew other cases: how many causes are new, were met again, or were not met,
+/// then a line for each new one. Waived ones are left out.
+[[nodiscard]] std::string news_text(const GateResult& comparison, const report::Painter& paint);
 /// Its schema is gate-1.schema.json.
 [[nodiscard]] std::string to_json(const GateResult& comparison);
 /// The verdict and the changes, and the findings behind what is worse; at most `limit` bytes.

@@ -184,10 +184,15 @@ std::string undetermined_text(std::uint64_t cases) {
 }
 
 std::string cases_text(const Finding& finding) {
-  const std::string all = plural(finding.cases, "case");
-  if (!finding.diagnosis || !finding.diagnosis->is_of_values() || finding.diagnosis->examined == finding.cases)
-    return all;
-  return fmt::format("{}, {} of them examined", all, with_thousands(finding.diagnosis->examined));
+  std::string text = plural(finding.cases, "case");
+  const auto& diagnosis = finding.diagnosis;
+  const bool names_a_cause = diagnosis && (diagnosis->is_of_values() || !diagnosis->cured_by.empty());
+  if (names_a_cause && diagnosis->examined != finding.cases)
+    text += fmt::format(", {} of them examined", with_thousands(diagnosis->examined));
+  if (finding.between && finding.between->most > finding.cases)
+    text += fmt::format(", in all {} to {}", with_thousands(finding.between->least),
+                        with_thousands(finding.between->most));
+  return text;
 }
 
 std::string example_summary(const Finding& finding) {

@@ -91,7 +91,7 @@ struct Fact {
 /// "1,900 further failing cases, not examined far enough to name a cause"; empty for none.
 [[nodiscard]] std::string undetermined_text(std::uint64_t cases);
 
-/// "39 cases", "4,000 cases, 1,187 of them examined"
+/// "39 cases", "4,000 cases, 1,187 of them examined", "94 cases, in all 430 to 610"
 [[nodiscard]] std::string cases_text(const Finding& finding);
 
 /// The smallest failing case in one line, also where the finding was read from a report.

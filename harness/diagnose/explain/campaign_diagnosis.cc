@@ -81,17 +81,16 @@ bool is_cured(std::string_view signature) {
   return signature.starts_with(Cures::kPrefix);
 }
 
-// Whether a case fails so by itself, each time: an experiment tells what cures it.
-bool ends_alike(VerdictKind kind) {
-  return kind == VerdictKind::refused_here || kind == VerdictKind::crashed || kind == VerdictKind::threw ||
-         kind == VerdictKind::exited;
-}
-
 bool is_of_shape(const FailureGroup& group) {
   return group.signature == "unexplained:shape";
 }
 
 }  // namespace
+
+bool ends_alike(VerdictKind kind) {
+  return kind == VerdictKind::refused_here || kind == VerdictKind::crashed || kind == VerdictKind::threw ||
+         kind == VerdictKind::exited;
+}
 
 void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
   if (!expected.output) return;

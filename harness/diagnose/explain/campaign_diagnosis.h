@@ -25,6 +25,9 @@
 
 namespace qconform::diagnose {
 
+/// Whether a case without values fails so by itself, each time: an experiment tells what cures it.
+[[nodiscard]] bool ends_alike(VerdictKind kind);
+
 // The causes of one backend's failures on one operator: which defects reproduce which of them.
 
 /// Failures that belong together.

@@ -234,6 +234,37 @@ Case take_first_parameters(const Case& graph) {
   return pruned(std::move(result));
 }
 
+// Where a fused Softmax stands, its own scale; else that of the Q behind DQ and Softmax of one type of 8 bits.
+std::optional<std::size_t> scale_of_softmax(const Case& graph, const Node& node) {
+  if (node.op_type == "QLinearSoftmax") return 3;
+  if (node.op_type != "QuantizeLinear") return {};
+  const std::string& shares = node.inputs[0];
+  const auto softmax = maker_of(graph, shares, "Softmax");
+  if (!softmax || is_output(graph, shares) || readers_of(graph, shares).size() != 1) return {};
+  const auto dq = maker_of(graph, graph.nodes[*softmax].inputs[0], "DequantizeLinear");
+  const Tensor* x_zero_point = dq ? initializer_of(graph, input_of(graph.nodes[*dq], 2)) : nullptr;
+  const Tensor* y_zero_point = initializer_of(graph, input_of(node, 2));
+  const bool is_fused = x_zero_point != nullptr && y_zero_point != nullptr &&
+                        x_zero_point->type == y_zero_point->type && bits_of(x_zero_point->type) == 8 &&
+                        is_integer(x_zero_point->type) && x_zero_point->elements() == 1;
+  return is_fused ? std::optional<std::size_t>(1) : std::nullopt;
+}
+
+Case cut_inverse_scales(const Case& graph) {
+  Case result = graph;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto position = scale_of_softmax(graph, graph.nodes[i]);
+    const Tensor* scale = position ? initializer_of(graph, graph.nodes[i].inputs[*position]) : nullptr;
+    if (scale == nullptr || scale->type != ElementType::float32 || scale->elements() != 1) continue;
+    if (!(float_at(*scale, 0) > 0)) continue;
+    const float inverse = std::trunc(1 / float_at(*scale, 0));
+    const float cut = inverse < 1 ? std::numeric_limits<float>::max() : 1 / inverse;
+    if (cut != float_at(*scale, 0))
+      result.nodes[i].inputs[*position] = add_initializer(result, make::float32(scale->shape, {cut}));
+  }
+  return pruned(std::move(result));
+}
+
 constexpr Defect kConstants[] = {
     {.id = "bias-raw",
      .description = "an integer bias is taken to have the scale sx * sw",
@@ -278,6 +309,13 @@ constexpr Defect kConstants[] = {
      .rule = "formula",
      .evidence = "onnxruntime#27845, onnxruntime#28491",
      .replace = [](Stages& s) { s.set(graph_stage::weights, hold_as_uint8); }},
+    {.id = "softmax-inverse-cut",
+     .description = "the Q of a Softmax multiplies by 1 / y_scale, cut to an integer",
+     .operators = {kGraphSubject},
+     .trigger = "1 / y_scale that is no integer in float32, as 1/255 is none",
+     .rule = "formula",
+     .evidence = "ONNX Runtime 1.30.0",
+     .replace = [](Stages& s) { s.set(graph_stage::parameters, cut_inverse_scales); }},
     {.id = "per-axis-first",
      .description = "the first scale and zero point of a Q or DQ serve all elements",
      .operators = {kGraphSubject},

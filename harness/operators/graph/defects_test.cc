@@ -147,7 +147,7 @@ TEST(GraphDefects, WrapSumsOfIntegers) {
 
 TEST(GraphDefects, WrapASoftmaxOfOneElement) {
   GraphBuilder b(13);
-  const std::string x = b.input(make::float32({1, 1}, {3}));
+  const std::string x = b.node("DequantizeLinear", {b.input(make::uint8({1, 1}, {3})), b.initializer(make::float32(1.0F))});
   const std::string y = b.node("Softmax", {x}, {{"axis", std::int64_t{1}}});
   const std::string q =
       b.node("QuantizeLinear", {y, b.initializer(make::float32(0x1p-8F)), b.initializer(make::integer(uint8, 0))});
@@ -155,6 +155,19 @@ TEST(GraphDefects, WrapASoftmaxOfOneElement) {
   EXPECT_THAT(right_of(graph), ElementsAre(255));
   EXPECT_THAT(model_of(graph, "softmax-wraps"), ElementsAre(0));
   EXPECT_THAT(model_of(graph, "softmax-of-one-lost"), ElementsAre(0));
+}
+
+// The float 1/255 has the inverse 254.99998.
+TEST(GraphDefects, CutTheInverseOfTheScaleBehindASoftmax) {
+  GraphBuilder b(13);
+  const std::string one = b.initializer(make::float32(1.0F));
+  const std::string zero = b.initializer(make::integer(uint8, 0));
+  const std::string x = b.node("DequantizeLinear", {b.input(make::uint8({1, 2}, {200, 0})), one, zero});
+  const std::string y = b.node("Softmax", {x}, {{"axis", std::int64_t{1}}});
+  const std::string scale = b.initializer(make::float32(1.0F / 255));
+  const Case graph = b.build({b.node("QuantizeLinear", {y, scale, zero})});
+  EXPECT_THAT(right_of(graph), ElementsAre(255, 0));
+  EXPECT_THAT(model_of(graph, "softmax-inverse-cut"), ElementsAre(254, 0));
 }
 
 TEST(GraphDefects, CollapsePairs) {

@@ -179,14 +179,29 @@ GraphChange wrap_softmax(const GraphStep& step) {
   });
 }
 
-// Seen with y_scale 1/150 and less, and not with 1/140 and more.
-GraphChange lose_softmax_of_one(const GraphStep& step) {
-  constexpr double kLost = 145;
+// The largest exponential of a row is e^-5 of the largest float, over the length of the row. What becomes infinite when
+// it is multiplied by 1 / y_scale has no integer: x86 makes 0 of it for uint8, and the lowest int32 for int8, which a
+// negative zero point wraps into the highest ones.
+GraphChange overflow_in_softmax(const GraphStep& step) {
   const auto* softmax = step.made<graph::Softmax>(step.step().operands[0]);
+  if (softmax == nullptr) return {};
   const auto& node = std::get<graph::Quantize>(step.step().what).node;
-  if (softmax == nullptr || softmax->length != 1 || node.y_type != ElementType::uint8) return {};
-  return requantized(step, [&](std::size_t, double scale, std::int32_t zero_point) -> std::optional<double> {
-    if (1 / scale < kLost) return {};
+  const auto* x = step.made<graph::Dequantize>(step.maker(step.step().operands[0]).operands[0]);
+  if (x == nullptr || x->node.x_type != node.y_type || bits_of(node.y_type) != 8) return {};
+  const bool is_signed = node.y_type == ElementType::int8;
+  const GraphElements& shares = step.operand(0);
+  const auto inner = static_cast<std::size_t>(softmax->inner);
+  const auto length = static_cast<std::size_t>(softmax->length);
+  const auto largest_of_row = [&](std::size_t i) {
+    const std::size_t first = i - i / inner % length * inner;
+    double largest = 0;
+    for (std::size_t k = 0; k < length; ++k) largest = std::max(largest, shares[first + k * inner]);
+    return largest;
+  };
+  return requantized(step, [&](std::size_t i, double scale, std::int32_t zero_point) -> std::optional<double> {
+    const double room = static_cast<double>(length) * std::exp(5.0);
+    if (shares[i] / largest_of_row(i) * std::trunc(1 / to_float(scale)) <= room) return {};
+    if (is_signed) return zero_point < 0 ? 127 : -128;
     return zero_point;
   });
 }
@@ -387,12 +402,12 @@ constexpr Defect kKernels[] = {
      .rule = "C19",
      .replace = [](Stages& s) { s.set(graph_stage::quantize, wrap_softmax); }},
     {.id = "softmax-of-one-lost",
-     .description = "Q to uint8 of a Softmax of one element is the zero point where y_scale is below 1/145",
+     .description = "the exponentials of a Softmax overflow where 1 / y_scale is above 148 times the length of a row",
      .operators = {kGraphSubject},
-     .trigger = "a Softmax of one element, and such a scale",
+     .trigger = "a short row, as one of one element, and such a scale",
      .rule = "formula",
      .evidence = "ONNX Runtime 1.30.0",
-     .replace = [](Stages& s) { s.set(graph_stage::quantize, lose_softmax_of_one); }},
+     .replace = [](Stages& s) { s.set(graph_stage::quantize, overflow_in_softmax); }},
     right("sum-forward", "float32 sums, term by term", kRounded,
           [](Stages& s) { s.set(graph_stage::numbers, interpreted<forward, false, false, false>); }),
     right("sum-backward", "float32 sums, from the last term on", kRounded,

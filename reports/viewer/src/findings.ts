@@ -20,7 +20,7 @@ function title(finding: Finding, changes: Changes): Child {
     h("span", {}, finding.backend),
     h("span", {}, finding.operator),
     h("strong", {}, finding.diagnosis?.base ? `${finding.signature} on ${finding.diagnosis.base}` : finding.signature),
-    h("span.note", {}, counted(finding.cases, "case")),
+    h("span.note", {}, counted(finding.cases, "case") + (finding.between ? `, in all ${count(finding.between.least)} to ${count(finding.between.most)}` : "")),
     change && h(`span.change.${change.tone}`, {}, change.text),
   ];
 }
@@ -150,7 +150,9 @@ export function openFinding(item: HTMLElement): void {
 }
 
 export function findings(report: Report, changes: Changes): HTMLElement {
-  const list = report.findings;
+  // What a baseline lacks comes first.
+  const isNew = (finding: Finding) => changeOf(finding, changes)?.text === "new";
+  const list = [...report.findings.filter(isNew), ...report.findings.filter((finding) => !isNew(finding))];
   const waived = list.filter((finding) => finding.waiver).length;
   const note = list.length === 0 ? "Nothing failed." : `${counted(list.length, "finding")}${waived > 0 ? `, ${count(waived)} of them waived` : ""}. One finding stands for all cases of a backend and an operator that have the same cause.`;
   return section("findings", "Findings", h("p.note", {}, note), list.length > 0 ? new Findings(list, report, changes).build() : null);
