@@ -182,11 +182,6 @@ Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vec
   return BlockResult{span, std::move(aggregate)};
 }
 
-namespace {
-
-constexpr const char* kNoDefect = "unexplained:";
-
-}  // namespace
 std::uint64_t hash_of(const Case& test_case) {
   Digest digest;
   digest.add(test_case.provenance.seed);
@@ -206,7 +201,7 @@ std::string symptom_of(const diagnose::Observation& observation) {
     named += (named.empty() ? "" : "|") + std::string(defect->id);
     if (++count == kMostNamed) break;
   }
-  return named.empty() ? kNoDefect + std::string(diagnose::pattern_of(alone).id) : named;
+  return named.empty() ? std::string(kNoDefect) + std::string(diagnose::pattern_of(alone).id) : named;
 }
 
 std::vector<std::string> defects_named_by(const std::string& symptom) {

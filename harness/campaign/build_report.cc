@@ -31,6 +31,7 @@ constexpr double kNoTimeLimit = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kExplanationCases = 600;
 constexpr std::uint64_t kExplanationWork = std::uint64_t{1} << 28;
 constexpr std::uint64_t kShrinkRuns = 3000;
+constexpr std::size_t kOfAMessage = 6;  // cases of one refusal or crash that experiments are made with
 
 // Whether there are values, or a shape, that a cause may give.
 bool has_values(const Failures& failures) {
@@ -163,7 +164,9 @@ class ReportBuilder {
       if (options_.draft != nullptr && symptom->failures != nullptr && symptom->key.waiver.empty()) draft(*symptom);
       examine(*symptom, 1);
     }
-    for (Symptom* symptom : ordered) examine(*symptom, CaseRows::most_of(symptom->key) + 2);
+    for (Symptom* symptom : ordered) {
+      examine(*symptom, symptom->is_without_values() ? kOfAMessage : CaseRows::most_of(symptom->key) + 2);
+    }
     for (Symptom* symptom : ordered) settle(*symptom);
     for (Symptom* symptom : ordered) count(*symptom);
   }
@@ -272,6 +275,8 @@ class ReportBuilder {
         ++part.sampled;
         part.found += examined->second.signature == group.signature ? 1 : 0;
       }
+      // Cases with another message have another finding.
+      if (symptom->is_without_values() && part.found == 0) parts.pop_back();
     }
     if (parts.empty()) return std::nullopt;
     return cases_between(group.failures.cases, parts);

@@ -43,7 +43,10 @@ std::uint64_t CaseRows::hash_of(std::uint64_t index) {
 }
 
 std::size_t CaseRows::most_of(const FailureKey& failure) {
-  return failure.symptom == kUndetermined ? kUnexamined : kFailing;
+  const std::string& symptom = failure.symptom;
+  const bool names_none = symptom == kUndetermined || symptom.starts_with(kNoDefect) ||
+                          symptom == name_of(VerdictKind::wrong) || symptom == name_of(VerdictKind::bad_shape);
+  return names_none ? kSampled : kFailing;
 }
 
 void CaseRows::add(std::map<std::uint64_t, CaseRow> rows) {

@@ -43,6 +43,9 @@ void merge(const CampaignTimeline& from, CampaignTimeline& into);
 // Single cases of a campaign that its report lists and its diagnosis learns from: bounded choices that do not depend on
 // who ran which blocks.
 
+/// Begins the symptom of a failure that no known defect reproduces; the place of the wrong elements follows.
+inline constexpr std::string_view kNoDefect = "unexplained:";
+
 /// The key by which blocks group failures before any explanation.
 struct FailureKey {
   QC_DESCRIBED();
@@ -81,9 +84,10 @@ struct CaseRow {
 /// of any part, so adding up is associative and commutative, and idempotent but for failing().
 class CaseRows {
  public:
-  static constexpr std::size_t kFailing = 16;        ///< cases kept for each backend, operator, symptom and waiver,
-  static constexpr std::size_t kUnexamined = 256;    ///< and of those without a symptom, of which the rest is told
-  static constexpr std::size_t kPassing = 32;        ///< cases kept for each operator
+  static constexpr std::size_t kFailing = 16;   ///< cases kept for each backend, operator, symptom and waiver,
+  static constexpr std::size_t kSampled = 256;  ///< where the symptom names no cause: what they are tells of the others
+  static constexpr std::size_t kPassing = 32;   ///< cases kept for each operator
+  /// kFailing or kSampled
   [[nodiscard]] static std::size_t most_of(const FailureKey& failure);
 
   /// The hash by which cases are chosen.

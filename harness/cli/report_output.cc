@@ -127,7 +127,8 @@ Result<void> write_forms(const ReportForms& forms, const Report& report, const s
     QCONFORM_TRY(write("--markdown", forms.markdown, text));
   }
   if (forms.html.empty()) return {};
-  QCONFORM_ASSIGN(const auto page, report::to_html({.report = report_json, .bench = {}, .comparison = forms.comparison}));
+  QCONFORM_ASSIGN(const auto page,
+                  report::to_html({.report = report_json, .bench = {}, .comparison = forms.comparison}));
   return write("--html", forms.html, page);
 }
 

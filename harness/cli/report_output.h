@@ -36,7 +36,7 @@ struct ReportForms {
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;
   std::string comparison;  ///< gate::to_json() for the pages; empty: the report is compared with none
-  std::string commit;  ///< commit of the code under test; empty: what current_environment() found
+  std::string commit;      ///< commit of the code under test; empty: what current_environment() found
 };
 
 void add_form_options(CLI::App& command, ReportForms& forms);

@@ -509,11 +509,12 @@ struct Finding {
       std::uint64_t, cases, {1}, "cases",
       .doc = "Failing cases that are known to be of this finding; an operator's undetermined ones are none of them.",
       .minimum = 1);
-  QC_FIELD(std::optional<CasesBetween>, between, {}, "between",
-           .doc =
-               "Of a campaign that did not examine each failing case: the failing cases that have the cause, by the 95 % "
-               "confidence interval of those that were drawn and examined.",
-           .presence = Presence::omitted);
+  QC_FIELD(
+      std::optional<CasesBetween>, between, {}, "between",
+      .doc =
+          "Of a campaign that did not examine each failing case: the failing cases that have the cause, by the 95 % "
+          "confidence interval of those that were drawn and examined.",
+      .presence = Presence::omitted);
   QC_PART("detail", verdict.detail);
   QC_PART("elements", verdict.elements, .doc = "Of the example.");
   QC_PART("wrong_elements", verdict.wrong_elements);

@@ -217,14 +217,15 @@ def check_faults(program, folder, _):
     out = folder / "news"
     program.run(0, "fuzz", "--backend", "scalar", "--seed", "1", "--cases", "512", "--out", str(out))
     output = program.run(1, *fuzz(out, 512))
-    require("1 new cause, 0 met again" in output and "new F1 pad-raw-zero" in output, f"no news: {output}")
-    require('"state": "new"' in (out / "report.html").read_text(encoding="utf-8"), "no news on the page")
+    require("2 new causes, 0 met again" in output and "new F1 pad-raw-zero" in output, f"no news: {output}")
+    page = out / "report.html"  # a build without Node.js makes none
+    require(not page.exists() or '"state":"new"' in page.read_text(encoding="utf-8"), "no news on the page")
     output = program.run(1, *fuzz(out, 1024))
-    require("0 new causes, 1 met again" in output, f"old news: {output}")
+    require("0 new causes, 2 met again" in output, f"old news: {output}")
     require("new cause" not in program.run(1, *fuzz(out, 512, 2, "--compare", "none")), "news without a comparison")
     before = ["--compare", str(whole / "report.json")]
     output = program.run(0, "fuzz", "--backend", "scalar", "--seed", "1", "--cases", "512", "--out", str(out), *before)
-    require("0 new causes, 0 met again, 0 not met, 1 not tested" in output, f"news of another folder: {output}")
+    require("0 new causes, 0 met again, 0 not met, 2 not tested" in output, f"news of another folder: {output}")
     output = program.run(2, *fuzz(out, 512, 2, "--profile", "correctly-rounded", *before))
     require("--compare" in output and "conformance" in output, f"another profile: {output}")
 

@@ -47,7 +47,7 @@ class Paths final : public Backend {
   std::vector<std::unique_ptr<Backend>> paths_;
 };
 
-constexpr std::uint64_t kBlocks = 7;  // the last three blocks examine few of their failures
+constexpr std::uint64_t kBlocks = 10;  // the last six blocks examine few of their failures
 
 std::vector<std::unique_ptr<Backend>> planted() {
   std::vector<std::unique_ptr<Backend>> backends;
@@ -157,6 +157,23 @@ void expect_reproduced(const Report& report) {
   EXPECT_TRUE(told.contains("pad-raw-zero") && told.contains("half-away"));
 }
 
+// What the samples say of the known defects holds what an examination of all cases says.
+void expect_between(const Report& report) {
+  Examination examination;
+  std::size_t estimated = 0;
+  for (const Finding& finding : report.findings) {
+    if (!finding.between) continue;
+    ++estimated;
+    EXPECT_LE(finding.between->least, finding.between->most);
+    EXPECT_GE(finding.between->least, finding.cases);
+    if (finding.signature != "pad-raw-zero" && finding.signature != "half-away") continue;
+    const std::uint64_t truth = examination.reproduced(finding.op_type, finding.signature);
+    EXPECT_LE(finding.between->least, truth) << finding.op_type << " " << finding.signature;
+    EXPECT_GE(finding.between->most, truth) << finding.op_type << " " << finding.signature;
+  }
+  EXPECT_GT(estimated, 0U);
+}
+
 // Every form says how many failing cases no finding has.
 void expect_told_in_every_form(const Report& report) {
   const std::string json = report::to_json(report);
@@ -180,6 +197,7 @@ TEST(BuildReport, CountsNoCaseToACauseThatDoesNotReproduceIt) {
   const Report report = report_of(sum_of(blocks()));
   expect_all_counted(report);
   expect_reproduced(report);
+  expect_between(report);
   expect_told_in_every_form(report);
 }
 

@@ -190,8 +190,8 @@ std::string cases_text(const Finding& finding) {
   if (names_a_cause && diagnosis->examined != finding.cases)
     text += fmt::format(", {} of them examined", with_thousands(diagnosis->examined));
   if (finding.between && finding.between->most > finding.cases)
-    text += fmt::format(", in all {} to {}", with_thousands(finding.between->least),
-                        with_thousands(finding.between->most));
+    text +=
+        fmt::format(", in all {} to {}", with_thousands(finding.between->least), with_thousands(finding.between->most));
   return text;
 }
 

@@ -341,6 +341,7 @@ std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& o
 
 void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) const {
   subject.causes->find();
+  subject.causes->find_singles();
   learn_open(subject, backend);
   subject.groups = subject.causes->take_groups(subject.unexplained, subject.failing_parts);
   int explanations = 0;

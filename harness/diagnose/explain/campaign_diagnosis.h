@@ -79,6 +79,8 @@ class Causes {
   static constexpr std::uint64_t kSearchWork = std::uint64_t{1} << 26;  ///< products, for each cause,
   static constexpr std::uint64_t kAllSearchWork = kSearchWork * 3;      ///< and for all of them
   static constexpr std::uint64_t kClaimedThoroughly = 100;              ///< failures that every cause is tried on
+  static constexpr std::ptrdiff_t kFewestOfASingle = 3;
+  static constexpr std::uint64_t kSingleWork = std::uint64_t{1} << 33;  ///< products, of one find_singles()
 
   /// `base`: CandidateTest's.
   Causes(const Operator& op, const Policy& policy, const Arithmetic* base = nullptr);
@@ -105,6 +107,9 @@ class Causes {
   std::size_t add(DefectSet set, std::optional<Explanation> explanation);
   /// Looks for causes of the open failures, until there is none or too much was spent on it.
   void find();
+  /// Adds each known defect that reproduces kFewestOfASingle open failures which no commoner one does: find() searches
+  /// the smallest alone.
+  void find_singles();
 
   /// Returns the smallest kSearchedIn kept failures that no cause reproduces.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
@@ -112,6 +117,8 @@ class Causes {
   [[nodiscard]] std::optional<WrongPlace> values_of(const FailureGroup& group) const;
   /// Passing cases on which the cause's models compute something wrong.
   [[nodiscard]] std::vector<const Observation*> contradicting(std::size_t cause) const;
+  /// Whether the cause's models may compute what is right.
+  [[nodiscard]] bool is_right_on(std::size_t cause, const Observation& observation) const;
   /// Whether a cause that is explained without doubt has every byte of it.
   [[nodiscard]] bool is_explained(const Observation& observation) const;
 

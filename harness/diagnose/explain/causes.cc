@@ -146,6 +146,10 @@ std::vector<const Observation*> Causes::contradicting(std::size_t cause) const {
   return found;
 }
 
+bool Causes::is_right_on(std::size_t cause, const Observation& observation) const {
+  return causes_[cause].models.may_be_right_on(observation);
+}
+
 bool Causes::is_explained(const Observation& observation) const {
   for (std::size_t i = 0; i < causes_.size(); ++i) {
     const auto& explanation = causes_[i].explanation;
@@ -276,6 +280,25 @@ void Causes::find() {
     search_work_ += test_.work() - before;
     if (!set) return;
     add(std::move(*set), std::nullopt);
+  }
+}
+
+void Causes::find_singles() {
+  const std::uint64_t begin = test_.work();
+  const auto reproduced_by = [&](const Defect* defect) {
+    const CandidateModels models(test_, {{defect}});
+    return std::count_if(parts_.begin(), parts_.end(), [&](const auto& entry) {
+      const Evidence& kept = entry.second.failures.kept;
+      return entry.second.causes.empty() && !kept.empty() && test_.work() - begin < kSingleWork &&
+             std::all_of(kept.begin(), kept.end(), [&](const auto& one) { return models.match(test_, *one).holds; });
+    });
+  };
+  std::vector<std::pair<std::ptrdiff_t, const Defect*>> counted;
+  for (const Defect* defect : known_) counted.emplace_back(reproduced_by(defect), defect);
+  std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [count, defect] : counted) {
+    if (count < kFewestOfASingle) return;
+    if (reproduced_by(defect) >= kFewestOfASingle) add({{defect}}, std::nullopt);
   }
 }
 

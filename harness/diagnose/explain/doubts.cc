@@ -34,6 +34,25 @@ bool is_contradicted(const Causes& causes, FailureGroup& group) {
   return false;
 }
 
+// Whether the cause's models are wrong in most failing cases that they change, and in other ways than the backend: of
+// thousands of failures some are reproduced by chance, by one model or another. What has another cause says nothing.
+bool is_chance(const Causes& causes, std::size_t cause, const std::vector<FailureGroup>& groups) {
+  constexpr double kLeastReproduced = 0.4;
+  double reproduced = 0;
+  double otherwise = 0;
+  for (const FailureGroup& group : groups) {
+    if (group.cause && *group.cause != cause) continue;
+    for (const auto& failure : group.failures.kept) {
+      if (causes.reproduces(cause, *failure)) {
+        ++reproduced;
+      } else if (!causes.is_right_on(cause, *failure)) {
+        ++otherwise;
+      }
+    }
+  }
+  return reproduced < kLeastReproduced * (reproduced + otherwise);
+}
+
 // Whether one condition tells the failing cases of both from passing ones.
 bool have_one_condition(const FailureGroup& group, const std::vector<CaseTraits>& nameless,
                         const std::vector<CaseTraits>& passing) {
@@ -47,7 +66,8 @@ bool have_one_condition(const FailureGroup& group, const std::vector<CaseTraits>
 void drop_doubtful_names(const Causes& causes, const std::vector<CaseTraits>& passing,
                          std::vector<FailureGroup>& groups) {
   for (FailureGroup& group : groups) {
-    if (is_doubtful(group) && is_contradicted(causes, group)) drop_name(group);
+    if (!is_doubtful(group)) continue;
+    if (is_contradicted(causes, group) || is_chance(causes, *group.cause, groups)) drop_name(group);
   }
   std::uint64_t left = 0;
   std::vector<CaseTraits> nameless;

@@ -242,12 +242,13 @@ std::optional<std::size_t> scale_of_softmax(const Case& graph, const Node& node)
   const auto softmax = maker_of(graph, shares, "Softmax");
   if (!softmax || is_output(graph, shares) || readers_of(graph, shares).size() != 1) return {};
   const auto dq = maker_of(graph, graph.nodes[*softmax].inputs[0], "DequantizeLinear");
-  const Tensor* x_zero_point = dq ? initializer_of(graph, input_of(graph.nodes[*dq], 2)) : nullptr;
+  if (!dq || node.attribute("output_dtype") != nullptr) return {};
+  const Tensor* x_zero_point = initializer_of(graph, input_of(graph.nodes[*dq], 2));
   const Tensor* y_zero_point = initializer_of(graph, input_of(node, 2));
-  const bool is_fused = x_zero_point != nullptr && y_zero_point != nullptr &&
-                        x_zero_point->type == y_zero_point->type && bits_of(x_zero_point->type) == 8 &&
-                        is_integer(x_zero_point->type) && x_zero_point->elements() == 1;
-  return is_fused ? std::optional<std::size_t>(1) : std::nullopt;
+  const ElementType type = y_zero_point == nullptr ? ElementType::uint8 : y_zero_point->type;
+  const bool has_other_type = x_zero_point != nullptr && x_zero_point->type != type;
+  if (has_other_type || (type != ElementType::uint8 && type != ElementType::int8)) return {};
+  return 1;
 }
 
 Case cut_inverse_scales(const Case& graph) {

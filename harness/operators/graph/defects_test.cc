@@ -147,7 +147,8 @@ TEST(GraphDefects, WrapSumsOfIntegers) {
 
 TEST(GraphDefects, WrapASoftmaxOfOneElement) {
   GraphBuilder b(13);
-  const std::string x = b.node("DequantizeLinear", {b.input(make::uint8({1, 1}, {3})), b.initializer(make::float32(1.0F))});
+  const std::string x =
+      b.node("DequantizeLinear", {b.input(make::uint8({1, 1}, {3})), b.initializer(make::float32(1.0F))});
   const std::string y = b.node("Softmax", {x}, {{"axis", std::int64_t{1}}});
   const std::string q =
       b.node("QuantizeLinear", {y, b.initializer(make::float32(0x1p-8F)), b.initializer(make::integer(uint8, 0))});
