@@ -65,10 +65,20 @@ void unite(Diagnosis& diagnosis, const Diagnosis& later) {
   diagnosis.precision = diagnosis.recall = 0;
 }
 
+// The ends of intervals add up: no case has both causes.
+void unite_counts(Finding& finding, const Finding& later) {
+  if (finding.between || later.between) {
+    const CasesBetween own = finding.between.value_or(CasesBetween{finding.cases, finding.cases});
+    const CasesBetween more = later.between.value_or(CasesBetween{later.cases, later.cases});
+    finding.between = CasesBetween{own.least + more.least, own.most + more.most};
+  }
+  finding.cases += later.cases;
+}
+
 // Keeps the earlier finding, with the smaller case of the two.
 void unite(Finding& finding, Finding later) {
   const bool is_of_suite = later.met_while_shrinking.empty();
-  if (is_of_suite) finding.cases += later.cases;
+  if (is_of_suite) unite_counts(finding, later);
   if (later.first_case)
     finding.first_case = std::min(finding.first_case.value_or(*later.first_case), *later.first_case);
   if (is_of_suite && finding.diagnosis && later.diagnosis) unite(*finding.diagnosis, *later.diagnosis);

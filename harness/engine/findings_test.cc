@@ -215,6 +215,17 @@ TEST(Findings, ADamagedHeapIsOneFinding) {
   EXPECT_EQ(report.findings[0].cases, 9U);
 }
 
+// What a sample tells of both adds up.
+TEST(Findings, JoinedOnesHaveTheCasesOfBoth) {
+  Report report;
+  report.findings = {crash_in("SIGSEGV in mine.so+0x10", "", 3), crash_in("SIGSEGV in mine.so+0x10", "", 4)};
+  report.findings[0].between = CasesBetween{3, 20};
+  join_findings(report);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].cases, 6U);
+  EXPECT_EQ(report.findings[0].between, (CasesBetween{6, 23}));
+}
+
 TEST(Findings, CrashesOfAWholeHeapAreToldApart) {
   Report report;
   report.findings = {crash_in("SIGSEGV in mine.so+0x10", "", 3), crash_in("SIGABRT in mine.so+0x20", "assertion", 4)};

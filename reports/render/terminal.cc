@@ -187,7 +187,7 @@ std::string cases_text(const Finding& finding) {
   std::string text = plural(finding.cases, "case");
   const auto& diagnosis = finding.diagnosis;
   const bool names_a_cause = diagnosis && (diagnosis->is_of_values() || !diagnosis->cured_by.empty());
-  if (names_a_cause && diagnosis->examined != finding.cases)
+  if (names_a_cause && diagnosis->examined != finding.cases && diagnosis->examined > 0)
     text += fmt::format(", {} of them examined", with_thousands(diagnosis->examined));
   if (finding.between && finding.between->most > finding.cases)
     text +=

@@ -259,11 +259,13 @@ std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_cas
   return part ? part->name() : std::string();
 }
 
-// The cause that claims a failure may be withdrawn when all are known. What cures the failure stands behind the
-// signature until then.
-std::string CampaignDiagnosis::with_cure(std::size_t backend, const Case& test_case, std::string signature) const {
-  const std::string cured = cured_part_of(backend, test_case);
-  return cured.empty() ? signature : signature + kElse + cured;
+// The cause that claims a failure may be withdrawn when all are known. What cures the failure, or its failing part,
+// stands behind the signature until then. Parts are taken of the first ones: most causes stay.
+std::string CampaignDiagnosis::with_cure(std::size_t backend, const Case& test_case, std::string signature) {
+  std::string name = cured_part_of(backend, test_case);
+  if (name.empty() && subjects_[{backend, test_case.subject()}].claimed_parts++ < kClaimedParts)
+    name = part_of(backend, test_case);
+  return name.empty() ? signature : signature + kElse + name;
 }
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so

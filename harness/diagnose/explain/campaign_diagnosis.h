@@ -192,6 +192,7 @@ class CampaignDiagnosis final : public Diagnoser {
   static constexpr double kExplanationSeconds = 1.5;        ///< time of the backend in each call
   static constexpr int kTried = 4;                          ///< groups whose conditions are tried on cases that pass
   static constexpr int kLocated = 4;                        ///< findings whose whereabouts are asked for
+  static constexpr int kClaimedParts = 64;                  ///< failures with a cause that failing parts are taken of
   static constexpr double kIdentifyingSeconds = 5;          ///< time of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
                                                             ///< spent; the others are kUndetermined
@@ -248,6 +249,7 @@ class CampaignDiagnosis final : public Diagnoser {
     std::optional<Causes> causes;  ///< present from the first failure on
     PassedCases passed;
     std::uint64_t failed = 0;
+    int claimed_parts = 0;
     int replays = 0;  ///< in processes of their own, of failures that no cause reproduced
     int explanations = 0;
     // Work that is left to explanations which name no cause, in products.
@@ -277,7 +279,7 @@ class CampaignDiagnosis final : public Diagnoser {
                                       const std::string& end) const;
   /// The same, or the smallest failing part where nothing cures it.
   [[nodiscard]] std::string part_of(std::size_t backend, const Case& test_case) const;
-  [[nodiscard]] std::string with_cure(std::size_t backend, const Case& test_case, std::string signature) const;
+  [[nodiscard]] std::string with_cure(std::size_t backend, const Case& test_case, std::string signature);
   [[nodiscard]] Cures& cures_of(std::size_t backend) const;
   /// The diagnosis without a cure: a cause and conditions, as far as some were found.
   [[nodiscard]] std::optional<Diagnosis> diagnosis_of_values(std::size_t backend, const std::string& op_type,

@@ -148,8 +148,16 @@ GraphChange requantized(const GraphStep& step, Rounded rounded) {
   return y == step.result() ? GraphChange{} : GraphChange{std::move(y), {}};
 }
 
+// The value that moves alone made this one of: a kernel with its channels last stands between two of them.
+graph::ValueId unmoved(const GraphStep& step, graph::ValueId id) {
+  while (step.made<graph::Move>(id) != nullptr && step.maker(id).operands.size() == 1) id = step.maker(id).operands[0];
+  return id;
+}
+
 bool is_fused_elementwise(const GraphStep& step, const graph::Step& maker) {
-  const auto is_dequantized = [&](graph::ValueId id) { return step.made<graph::Dequantize>(id) != nullptr; };
+  const auto is_dequantized = [&](graph::ValueId id) {
+    return step.made<graph::Dequantize>(unmoved(step, id)) != nullptr;
+  };
   if (const auto* function = std::get_if<graph::Elementwise>(&maker.what)) {
     const bool is_either = function->function == graph::Function::add || function->function == graph::Function::mul;
     return is_either && std::all_of(maker.operands.begin(), maker.operands.end(), is_dequantized);
@@ -159,7 +167,7 @@ bool is_fused_elementwise(const GraphStep& step, const graph::Step& maker) {
 }
 
 GraphChange add_zero_point_first(const GraphStep& step) {
-  const graph::ValueId x = step.step().operands[0];
+  const graph::ValueId x = unmoved(step, step.step().operands[0]);
   if (!step.made_by[x] || !is_fused_elementwise(step, step.maker(x))) return {};
   return requantized(step, [&](std::size_t i, double scale, std::int32_t zero_point) -> std::optional<double> {
     return reference::round_half_even(step.operand(0)[i] / scale + zero_point);

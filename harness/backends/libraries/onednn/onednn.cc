@@ -285,7 +285,8 @@ backend::Library onednn() {
           nullptr,
           nullptr,
           {},
-          {kGraph}};
+          {kGraph},
+          {{kGraph, kDebug}}};
 }
 
 }  // namespace qconform::libraries
