@@ -41,12 +41,14 @@ bool is_chance(const Causes& causes, std::size_t cause, const std::vector<Failur
   double reproduced = 0;
   double otherwise = 0;
   for (const FailureGroup& group : groups) {
-    if (group.cause && *group.cause != cause) continue;
-    for (const auto& failure : group.failures.kept) {
+    const Evidence& kept = group.failures.kept;
+    if (kept.empty() || (group.cause && *group.cause != cause)) continue;
+    const double each = static_cast<double>(group.failures.examined) / static_cast<double>(kept.size());
+    for (const auto& failure : kept) {
       if (causes.reproduces(cause, *failure)) {
-        ++reproduced;
+        reproduced += each;
       } else if (!causes.is_right_on(cause, *failure)) {
-        ++otherwise;
+        otherwise += each;
       }
     }
   }
