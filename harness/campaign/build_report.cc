@@ -46,7 +46,7 @@ struct CauseGroup {
   std::string signature;
   std::string waiver;
   std::uint64_t first_case = 0;  ///< index of the first of those that are known
-  std::uint64_t examined = 0;    ///< of those that are known: the others have the symptom that the examined ones have
+  std::uint64_t examined = 0;    ///< those that a model was compared with, or that experiments were made with
   Failures failures = {};
 };
 
@@ -214,12 +214,13 @@ class ReportBuilder {
       assess(test_case, expected);
       Verdict verdict = judge(expected, outcome);
       std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
-      if (signature.empty()) signature = is_failure(verdict.kind) ? key.symptom : kUndetermined;
-      // A backend that crashes or hangs now was judged all the same.
+      // A backend that crashes or hangs now, or no more, was judged all the same.
+      const bool was_without_values = symptom.is_without_values();
+      if (signature.empty())
+        signature = is_failure(verdict.kind) || was_without_values ? key.symptom : std::string(kUndetermined);
       const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
-      if (symptom.failures != nullptr && is_failure(verdict.kind) && !has_values) {
-        verdict = symptom.failures->smallest.verdict;
-      }
+      const bool crashes = is_failure(verdict.kind) && !has_values;
+      if (symptom.failures != nullptr && (crashes || was_without_values)) verdict = symptom.failures->smallest.verdict;
       symptom.examined[index] = {std::move(signature),
                                  {input_bytes(test_case), index, std::move(verdict)},
                                  hash_of(test_case),
@@ -271,7 +272,8 @@ class ReportBuilder {
       SampledFailures& part = parts.emplace_back(SampledFailures{.rest = left});
       for (const std::uint64_t index : symptom->drawn) {
         const auto examined = symptom->examined.find(index);
-        if (examined == symptom->examined.end()) continue;
+        if (examined == symptom->examined.end()) break;  // others are there for their size: the sample ends here
+        if (examined->second.signature == kUndetermined) continue;
         ++part.sampled;
         part.found += examined->second.signature == group.signature ? 1 : 0;
       }

@@ -12,8 +12,8 @@ struct Share {
   double least, estimate, most;
 };
 
+// Of a part with a sample.
 Share share_of(const SampledFailures& part) {
-  if (part.sampled == 0) return {0, 0.5, 1};
   const auto sampled = static_cast<double>(part.sampled);
   const auto rest = static_cast<double>(part.rest);
   const double size = sampled * rest / (sampled + rest);
@@ -32,17 +32,19 @@ CasesBetween cases_between(std::uint64_t known, std::span<const SampledFailures>
   double below = 0;
   double above = 0;
   std::uint64_t left = 0;
+  std::uint64_t unknown = 0;
   for (const SampledFailures& part : parts) {
-    if (part.rest == 0) continue;
+    left += part.rest;
+    unknown += part.sampled == 0 ? part.rest : 0;
+    if (part.rest == 0 || part.sampled == 0) continue;
     const Share share = share_of(part);
     const auto rest = static_cast<double>(part.rest);
     sum += rest * share.estimate;
     below += std::pow(rest * (share.estimate - share.least), 2);
     above += std::pow(rest * (share.most - share.estimate), 2);
-    left += part.rest;
   }
   const double least = std::max(0.0, std::floor(sum - std::sqrt(below)));
-  const double most = std::ceil(sum + std::sqrt(above));
+  const double most = std::ceil(sum + std::sqrt(above)) + static_cast<double>(unknown);
   return {known + static_cast<std::uint64_t>(least), known + std::min(left, static_cast<std::uint64_t>(most))};
 }
 

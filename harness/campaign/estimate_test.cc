@@ -17,6 +17,11 @@ TEST(CasesBetween, AreThoseKnownWhereNothingIsLeft) {
   EXPECT_EQ(cases_between(3, {}), (CasesBetween{3, 3}));
 }
 
+TEST(CasesBetween, LeaveOpenWhatHasNoSample) {
+  const SampledFailures open[] = {{.rest = 100}, {.rest = 50}};
+  EXPECT_EQ(cases_between(2, open), (CasesBetween{2, 152}));
+}
+
 RC_GTEST_PROP(CasesBetween, HoldWhatIsKnownAndNoMoreThanIsThere, (std::uint32_t known, std::uint16_t rest)) {
   const auto sampled = *rc::gen::inRange<std::uint64_t>(0, 300);
   const auto found = *rc::gen::inRange<std::uint64_t>(0, sampled + 1);

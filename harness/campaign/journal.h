@@ -141,7 +141,7 @@ class JournalStore {
   [[nodiscard]] bool has_campaign() const { return identity_.has_value(); }
   [[nodiscard]] const Identity& identity() const { return *identity_; }
   /// Starts a new campaign, and keeps an old journal as campaign.journal.previous, or, where that is there, as
-  /// campaign.journal.previous-2 and so on; the report beside it, if there is one, becomes kReportBefore.
+  /// campaign.journal.previous-2 and so on; a report in the folder becomes kReportBefore.
   [[nodiscard]] Result<void> begin(const Identity& identity, std::vector<std::string>& remarks);
 
   /// A record of a block; made durable by commit(). The error is of one that cannot be read.

@@ -124,8 +124,12 @@ Result<void> JournalStore::begin(const Identity& identity, std::vector<std::stri
     remarks.push_back(
         fmt::format("starting a new campaign in {}; the old journal is now {}. Use --resume to continue a campaign",
                     path_.parent_path().string(), previous.string()));
-    fs::rename(path_.parent_path() / kReportName, path_.parent_path() / kReportBefore, error);  // none: it was killed
   }
+  const fs::path report = path_.parent_path() / kReportName;
+  std::error_code error;
+  fs::rename(report, path_.parent_path() / kReportBefore, error);
+  if (error && error != std::errc::no_such_file_or_directory)
+    remarks.push_back(fmt::format("{} cannot be kept as {}: {}", report.string(), kReportBefore, error.message()));
   identity_ = identity;
   return write_in("--out", path_.parent_path(), [&] { return compact(); });
 }

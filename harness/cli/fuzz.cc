@@ -77,12 +77,15 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
   return guided::drive({driver, *plan.target, sandbox.timeout, sandbox.memory});
 }
 
-// Returns what the campaign is compared with. A report that this program did not write, or an older one, is none.
+// Returns what the campaign is compared with: the last one in the folder that left a report.
 std::optional<gate::ReportSide> report_before(FuzzPlan& plan) {
   if (plan.before || plan.options.compare == "none") return std::move(plan.before);
   const std::filesystem::path file = std::filesystem::path(plan.options.out) / campaign::kReportBefore;
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return std::nullopt;
   auto report = report::load_report(file);
-  if (!report) return std::nullopt;
+  if (!report) say(stderr, "qconform: not compared: {}\n", shown(report.error().text()));
+  if (!report || !report->campaign) return std::nullopt;
   return gate::ReportSide{file.string(), std::move(*report)};
 }
 

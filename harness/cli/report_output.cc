@@ -275,15 +275,18 @@ Result<void> write_campaign_report(const std::string& out, const Policy& policy,
 
 Result<int> deliver_campaign(const std::string& out, const Policy& policy, ReportForms forms, Report& report,
                              std::optional<gate::ReportSide> before) {
+  if (!forms.commit.empty()) report.environment.judged_commit = forms.commit;
+  std::FILE* const stream = forms.json ? stderr : stdout;
   std::string news;
   if (before) {
     const std::string file = (std::filesystem::path(out) / campaign::kReportName).string();
     auto comparison = gate::compare(std::move(*before), {file, report}, nullptr);
     if (comparison) forms.comparison = gate::to_json(*comparison);
-    news = comparison ? gate::news_text(*comparison, painter()) : "not compared: " + comparison.error().text() + "\n";
+    news = comparison ? gate::news_text(*comparison, painter(stream))
+                      : "not compared: " + comparison.error().text() + "\n";
   }
   auto code = deliver(out, policy, forms, report);
-  say(forms.json ? stderr : stdout, "{}", news);
+  say(stream, "{}", news);
   for (const BackendResult& backend : report.backends) {
     print_note(contradiction_text(backend.info.name, backend.contracts));
   }

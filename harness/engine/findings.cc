@@ -65,7 +65,8 @@ void unite(Diagnosis& diagnosis, const Diagnosis& later) {
   diagnosis.precision = diagnosis.recall = 0;
 }
 
-// The ends of intervals add up: no case has both causes.
+// No case counts for both, so that the ends add up; what is left may have been counted twice, which join_findings()
+// bounds.
 void unite_counts(Finding& finding, const Finding& later) {
   if (finding.between || later.between) {
     const CasesBetween own = finding.between.value_or(CasesBetween{finding.cases, finding.cases});
@@ -248,6 +249,14 @@ void join_findings(Report& report) {
     joined.push_back(std::move(finding));
   }
   report.findings = std::move(joined);
+  for (Finding& finding : report.findings) {
+    if (!finding.between) continue;
+    for (const BackendResult& backend : report.backends) {
+      const auto result = backend.operators.find(finding.op_type);
+      if (backend.info.name == finding.backend && result != backend.operators.end())
+        finding.between->most = std::min(finding.between->most, result->second.failing());
+    }
+  }
   for (Finding& finding : report.findings) {
     const auto id = ids.find(finding.met_while_shrinking);
     if (id != ids.end()) finding.met_while_shrinking = id->second;

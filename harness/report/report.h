@@ -472,7 +472,6 @@ struct RepresentativeCase {
 /// "F1" of the finding at position 0.
 [[nodiscard]] std::string finding_id(std::size_t position);
 
-/// A failure with what is needed to see it again.
 /// How many cases there are at least and at most, as far as a sample tells.
 struct CasesBetween {
   QC_DESCRIBED();
@@ -482,6 +481,7 @@ struct CasesBetween {
   bool operator==(const CasesBetween&) const = default;
 };
 
+/// A failure with what is needed to see it again.
 struct Finding {
   Verdict verdict;  ///< verdict on the case shown
   Case example;     ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has only its id,

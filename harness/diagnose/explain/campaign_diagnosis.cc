@@ -75,7 +75,7 @@ void add_region(Region region, Diagnosis& diagnosis) {
   diagnosis.recall = region.recall;
 }
 
-constexpr char kElse = '\n';  // between the signature of a claimed failure and the name of what cures it
+constexpr char kElse = '\n';  // between the signature of a claimed failure and its name if the cause is withdrawn
 
 bool is_cured(std::string_view signature) {
   return signature.starts_with(Cures::kPrefix);
@@ -263,8 +263,10 @@ std::string CampaignDiagnosis::part_of(std::size_t backend, const Case& test_cas
 // stands behind the signature until then. Parts are taken of the first ones: most causes stay.
 std::string CampaignDiagnosis::with_cure(std::size_t backend, const Case& test_case, std::string signature) {
   std::string name = cured_part_of(backend, test_case);
-  if (name.empty() && subjects_[{backend, test_case.subject()}].claimed_parts++ < kClaimedParts)
-    name = part_of(backend, test_case);
+  if (name.empty() && subjects_[{backend, test_case.subject()}].claimed_parts++ < kClaimedParts) {
+    const auto part = failing_part_of(*backends_[backend], test_case);
+    if (part) name = part->name();
+  }
   return name.empty() ? signature : signature + kElse + name;
 }
 

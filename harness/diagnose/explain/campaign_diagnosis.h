@@ -80,7 +80,7 @@ class Causes {
   static constexpr std::uint64_t kAllSearchWork = kSearchWork * 3;      ///< and for all of them
   static constexpr std::uint64_t kClaimedThoroughly = 100;              ///< failures that every cause is tried on
   static constexpr std::ptrdiff_t kFewestOfASingle = 3;
-  static constexpr std::uint64_t kSingleWork = std::uint64_t{1} << 33;  ///< products, of one find_singles()
+  static constexpr std::uint64_t kSingleWork = std::uint64_t{1} << 30;  ///< products, of one find_singles()
 
   /// `base`: CandidateTest's.
   Causes(const Operator& op, const Policy& policy, const Arithmetic* base = nullptr);

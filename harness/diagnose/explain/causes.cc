@@ -284,21 +284,32 @@ void Causes::find() {
 }
 
 void Causes::find_singles() {
+  std::vector<const Part*> open;
+  for (const auto& [signature, part] : parts_) {
+    if (part.causes.empty() && !part.failures.kept.empty()) open.push_back(&part);
+  }
+  const auto expense = [](const Part* part) { return part->failures.kept.front()->modelled().expense(); };
+  std::stable_sort(open.begin(), open.end(), [&](const Part* a, const Part* b) { return expense(a) < expense(b); });
+  std::vector<std::vector<const Part*>> reproduced(known_.size());
+  std::vector<CandidateModels> models;
+  for (const Defect* defect : known_) models.emplace_back(test_, DefectSet{{defect}});
   const std::uint64_t begin = test_.work();
-  const auto reproduced_by = [&](const Defect* defect) {
-    const CandidateModels models(test_, {{defect}});
-    return std::count_if(parts_.begin(), parts_.end(), [&](const auto& entry) {
-      const Evidence& kept = entry.second.failures.kept;
-      return entry.second.causes.empty() && !kept.empty() && test_.work() - begin < kSingleWork &&
-             std::all_of(kept.begin(), kept.end(), [&](const auto& one) { return models.match(test_, *one).holds; });
-    });
-  };
-  std::vector<std::pair<std::ptrdiff_t, const Defect*>> counted;
-  for (const Defect* defect : known_) counted.emplace_back(reproduced_by(defect), defect);
-  std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (const auto& [count, defect] : counted) {
-    if (count < kFewestOfASingle) return;
-    if (reproduced_by(defect) >= kFewestOfASingle) add({{defect}}, std::nullopt);
+  for (const Part* part : open) {
+    if (test_.work() - begin >= kSingleWork) break;
+    const Evidence& kept = part->failures.kept;
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const auto matches = [&](const auto& failure) { return models[i].match(test_, *failure).holds; };
+      if (std::all_of(kept.begin(), kept.end(), matches)) reproduced[i].push_back(part);
+    }
+  }
+  std::vector<std::size_t> order(known_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return reproduced[a].size() > reproduced[b].size(); });
+  for (const std::size_t i : order) {
+    const auto left = std::count_if(reproduced[i].begin(), reproduced[i].end(),
+                                    [](const Part* part) { return part->causes.empty(); });
+    if (left >= kFewestOfASingle) add({{known_[i]}}, std::nullopt);
   }
 }
 

@@ -211,13 +211,13 @@ std::optional<Cures::Cause> Cures::cause_of(const Case& test_case, const Policy&
   const std::uint64_t digest = digest_of(test_case);
   if (const auto told = told_.find(digest); told != told_.end()) return told->second;
   const Set cure = fewest_off(test_case, policy);
-  if (cure.empty()) return std::nullopt;
+  if (cure.empty()) return told_[digest] = std::nullopt;
   const Set telling = telling_parts(cure, test_case, policy);
   const auto is_new = [&](std::size_t part) { return !counted_.contains(part); };
   const auto first = std::find_if(telling.begin(), telling.end(), is_new);
   const std::size_t part = first != telling.end() ? *first : telling[digest % telling.size()];
   counted_.insert(part);
-  Cause& cause = told_[digest];
+  Cause& cause = told_[digest].emplace();
   cause.name = name_of({part});
   for (const std::size_t other : cure) {
     if (other != part) cause.beside.push_back(text_of(switches_[other]));

@@ -90,10 +90,10 @@ class Cures {
 
   Backend& backend_;
   std::span<const Switch> switches_;
-  Set known_;                            // parts of some cure
-  std::set<std::size_t> counted_;        // parts that cause_of() named
-  std::map<std::uint64_t, Cause> told_;  // by the case's digest
-  std::list<Opened> opened_;             // the one used last comes first
+  Set known_;                                           // parts of some cure
+  std::set<std::size_t> counted_;                       // parts that cause_of() named
+  std::map<std::uint64_t, std::optional<Cause>> told_;  // by the case's digest; nothing where no cause was found
+  std::list<Opened> opened_;                            // the one used last comes first
   int searches_ = 0;
 };
 

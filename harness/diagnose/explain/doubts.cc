@@ -35,14 +35,17 @@ bool is_contradicted(const Causes& causes, FailureGroup& group) {
 }
 
 // Whether the cause's models are wrong in most failing cases that they change, and in other ways than the backend: of
-// thousands of failures some are reproduced by chance, by one model or another. What has another cause says nothing.
+// thousands of failures some are reproduced by chance, by one model or another. Failures that another model has say
+// nothing.
 bool is_chance(const Causes& causes, std::size_t cause, const std::vector<FailureGroup>& groups) {
-  constexpr double kLeastReproduced = 0.4;
+  constexpr double kMostByChance = 0.4;
   double reproduced = 0;
   double otherwise = 0;
   for (const FailureGroup& group : groups) {
     const Evidence& kept = group.failures.kept;
-    if (kept.empty() || (group.cause && *group.cause != cause)) continue;
+    if (group.cause && *group.cause != cause) continue;
+    if (group.cause && kept.empty()) reproduced += static_cast<double>(group.failures.examined);
+    if (kept.empty()) continue;
     const double each = static_cast<double>(group.failures.examined) / static_cast<double>(kept.size());
     for (const auto& failure : kept) {
       if (causes.reproduces(cause, *failure)) {
@@ -52,7 +55,7 @@ bool is_chance(const Causes& causes, std::size_t cause, const std::vector<Failur
       }
     }
   }
-  return reproduced < kLeastReproduced * (reproduced + otherwise);
+  return reproduced <= kMostByChance * (reproduced + otherwise);
 }
 
 // Whether one condition tells the failing cases of both from passing ones.

@@ -10,7 +10,7 @@ namespace qconform::diagnose {
 /// Drops the name of each group that is not certain (Status::reproduced, partial) where
 /// - a passing case contradicts it: the models compute something wrong there, and nothing tells those cases from the
 ///   failing ones (what does becomes a condition of the group, FailureGroup::only_when);
-/// - it reproduces two fifths at most of the failing cases without another cause that its models change: some match by
+/// - it reproduces two fifths at most of the failing cases that no other model has and its models change: some match by
 ///   chance;
 /// - more failing cases are left without a name than have this one;
 /// - it has less than twice as many, and one condition holds for all of them and hardly for a passing one: then they

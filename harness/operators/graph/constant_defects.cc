@@ -243,12 +243,14 @@ std::optional<std::size_t> scale_of_softmax(const Case& graph, const Node& node)
   if (!softmax || is_output(graph, shares) || readers_of(graph, shares).size() != 1) return {};
   const auto dq = maker_of(graph, graph.nodes[*softmax].inputs[0], "DequantizeLinear");
   if (!dq || node.attribute("output_dtype") != nullptr) return {};
-  const Tensor* x_zero_point = initializer_of(graph, input_of(graph.nodes[*dq], 2));
-  const Tensor* y_zero_point = initializer_of(graph, input_of(node, 2));
-  const ElementType type = y_zero_point == nullptr ? ElementType::uint8 : y_zero_point->type;
-  const bool has_other_type = x_zero_point != nullptr && x_zero_point->type != type;
-  if (has_other_type || (type != ElementType::uint8 && type != ElementType::int8)) return {};
-  return 1;
+  // A Q without a zero point makes uint8 of it, also the one in front of the DQ.
+  const auto type_of = [&](const std::string& name) {
+    const Tensor* tensor = initializer_of(graph, name);
+    return tensor == nullptr ? ElementType::uint8 : tensor->type;
+  };
+  const ElementType type = type_of(input_of(node, 2));
+  const bool has_8_bits = type == ElementType::uint8 || type == ElementType::int8;
+  return has_8_bits && type_of(input_of(graph.nodes[*dq], 2)) == type ? std::optional<std::size_t>(1) : std::nullopt;
 }
 
 Case cut_inverse_scales(const Case& graph) {
@@ -257,8 +259,8 @@ Case cut_inverse_scales(const Case& graph) {
     const auto position = scale_of_softmax(graph, graph.nodes[i]);
     const Tensor* scale = position ? initializer_of(graph, graph.nodes[i].inputs[*position]) : nullptr;
     if (scale == nullptr || scale->type != ElementType::float32 || scale->elements() != 1) continue;
-    if (!(float_at(*scale, 0) > 0)) continue;
     const float inverse = std::trunc(1 / float_at(*scale, 0));
+    if (!(float_at(*scale, 0) > 0) || !std::isfinite(inverse)) continue;
     const float cut = inverse < 1 ? std::numeric_limits<float>::max() : 1 / inverse;
     if (cut != float_at(*scale, 0))
       result.nodes[i].inputs[*position] = add_initializer(result, make::float32(scale->shape, {cut}));
