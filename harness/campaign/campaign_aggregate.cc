@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/bytes.h"
+#include "harness/engine/findings.h"
 
 namespace qconform::campaign {
 namespace {
