@@ -123,12 +123,13 @@ constexpr std::string_view kSumTypes[] = {"wrap8", "wrap16", "saturate16", "floa
 constexpr std::string_view kRuns[] = {"each", "pairs", "pairs_of_tap", "fours", "by_tap", "by_channel", "all"};
 constexpr std::string_view kTerms[] = {"", "_raw"};
 
+// An integer type holds whole sums; a float type may have overflowed to infinity.
 double stored_as(SumType type, double value) {
-  const auto whole = static_cast<std::int64_t>(value);
+  const auto bits = [&] { return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)); };
   switch (type) {
-    case SumType::wrap8: return static_cast<std::int8_t>(static_cast<std::uint64_t>(whole) & 0xFFU);
-    case SumType::wrap16: return static_cast<std::int16_t>(static_cast<std::uint64_t>(whole) & 0xFFFFU);
-    case SumType::saturate16: return static_cast<double>(std::clamp<std::int64_t>(whole, INT16_MIN, INT16_MAX));
+    case SumType::wrap8: return static_cast<std::int8_t>(bits() & 0xFFU);
+    case SumType::wrap16: return static_cast<std::int16_t>(bits() & 0xFFFFU);
+    case SumType::saturate16: return std::clamp<double>(value, INT16_MIN, INT16_MAX);
     case SumType::float16: return rounded_to(reference::float_format(ElementType::float16), value);
     case SumType::float32: break;
   }
