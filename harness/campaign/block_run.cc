@@ -201,12 +201,12 @@ std::string symptom_of(const diagnose::Observation& observation) {
     named += (named.empty() ? "" : "|") + std::string(defect->id);
     if (++count == kMostNamed) break;
   }
-  return named.empty() ? std::string(kNoDefect) + std::string(diagnose::pattern_of(alone).id) : named;
+  return named.empty() ? kUnexplained + std::string(diagnose::pattern_of(alone).id) : named;
 }
 
 std::vector<std::string> defects_named_by(const std::string& symptom) {
   std::vector<std::string> names;
-  if (symptom.starts_with(kNoDefect)) return names;
+  if (symptom.starts_with(kUnexplained)) return names;
   for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
     end = symptom.find('|', begin);
     names.push_back(symptom.substr(begin, end - begin));
@@ -225,7 +225,7 @@ void BlockDiagnosis::passed(std::size_t backend, const Case& test_case, const Ex
 
 std::string BlockDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                    const Outcome& outcome, const Verdict& verdict) {
-  if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
+  if (!has_wrong_output(verdict.kind)) return {};
   const auto observation = diagnose::Observation::borrowing(test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return {};
   const std::uint64_t number = failed_[{backend, test_case.subject()}]++;

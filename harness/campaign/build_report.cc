@@ -33,10 +33,8 @@ constexpr std::uint64_t kExplanationWork = std::uint64_t{1} << 28;
 constexpr std::uint64_t kShrinkRuns = 3000;
 constexpr std::size_t kOfAMessage = 6;  // cases of one refusal or crash that experiments are made with
 
-// Whether there are values, or a shape, that a cause may give.
-bool has_values(const Failures& failures) {
-  const VerdictKind kind = failures.smallest.verdict.kind;
-  return kind == VerdictKind::wrong || kind == VerdictKind::bad_shape;
+bool has_wrong_output(const Failures& failures) {
+  return qconform::has_wrong_output(failures.smallest.verdict.kind);
 }
 
 // Failures that turned out to have one cause.
@@ -68,22 +66,8 @@ struct Symptom {
   std::string implied = {};
 
   // A crash or a refusal; its symptom is the message, which tells more than models could.
-  [[nodiscard]] bool is_without_values() const { return failures != nullptr && !has_values(*failures); }
+  [[nodiscard]] bool is_without_values() const { return failures != nullptr && !has_wrong_output(*failures); }
 };
-
-// The failing cases with the smallest hashes that blocks kept.
-std::vector<std::uint64_t> drawn_of(const CampaignAggregate& aggregate, const FailureKey& key) {
-  std::vector<std::uint64_t> drawn;
-  for (const auto& [index, row] : aggregate.rows.rows()) {
-    const auto failures = row.failures();
-    if (std::find(failures.begin(), failures.end(), key) != failures.end()) drawn.push_back(index);
-  }
-  std::sort(drawn.begin(), drawn.end(), [](std::uint64_t a, std::uint64_t b) {
-    return std::pair(CaseRows::hash_of(a), a) < std::pair(CaseRows::hash_of(b), b);
-  });
-  if (drawn.size() > CaseRows::most_of(key)) drawn.resize(CaseRows::most_of(key));
-  return drawn;
-}
 
 // Returns the smallest failing case of a symptom, the first, and the sample.
 std::vector<std::uint64_t> indices_of(const CampaignAggregate& aggregate, const Symptom& symptom, std::size_t most) {
@@ -153,11 +137,9 @@ class ReportBuilder {
     for (const auto& [key, first] : aggregate_.rows.firsts()) {
       symptoms_.try_emplace(key, Symptom{.key = key, .cases = unexamined_of(key)});
     }
+    draw();
     std::vector<Symptom*> ordered;
-    for (auto& [key, symptom] : symptoms_) {
-      symptom.drawn = drawn_of(aggregate_, key);
-      ordered.push_back(&symptom);
-    }
+    for (auto& [key, symptom] : symptoms_) ordered.push_back(&symptom);
     std::stable_sort(ordered.begin(), ordered.end(),
                      [](const Symptom* a, const Symptom* b) { return a->cases > b->cases; });
     for (Symptom* symptom : ordered) {
@@ -169,6 +151,19 @@ class ReportBuilder {
     }
     for (Symptom* symptom : ordered) settle(*symptom);
     for (Symptom* symptom : ordered) count(*symptom);
+  }
+
+  // Gives each symptom its sample: the cases with the smallest hashes, as far as blocks kept them.
+  void draw() {
+    for (const auto& [index, row] : aggregate_.rows.rows()) {
+      for (const FailureKey& key : row.failures()) symptoms_.at(key).drawn.push_back(index);
+    }
+    for (auto& [key, symptom] : symptoms_) {
+      std::sort(symptom.drawn.begin(), symptom.drawn.end(), [](std::uint64_t a, std::uint64_t b) {
+        return std::pair(CaseRows::hash_of(a), a) < std::pair(CaseRows::hash_of(b), b);
+      });
+      if (symptom.drawn.size() > CaseRows::most_of(key)) symptom.drawn.resize(CaseRows::most_of(key));
+    }
   }
 
   // The failing cases of the backend and operator that no block examined.
@@ -216,10 +211,9 @@ class ReportBuilder {
       std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
       // A backend that crashes or hangs now, or no more, was judged all the same.
       const bool was_without_values = symptom.is_without_values();
-      if (signature.empty())
-        signature = is_failure(verdict.kind) || was_without_values ? key.symptom : std::string(kUndetermined);
-      const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
-      const bool crashes = is_failure(verdict.kind) && !has_values;
+      const bool fails = is_failure(verdict.kind);
+      if (signature.empty()) signature = fails || was_without_values ? key.symptom : kUndetermined;
+      const bool crashes = fails && !qconform::has_wrong_output(verdict.kind);
       if (symptom.failures != nullptr && (crashes || was_without_values)) verdict = symptom.failures->smallest.verdict;
       symptom.examined[index] = {std::move(signature),
                                  {input_bytes(test_case), index, std::move(verdict)},
@@ -262,13 +256,13 @@ class ReportBuilder {
     }
   }
 
-  // What the samples say of all cases that have the cause.
+  // Returns how many cases have the cause, as far as the samples tell.
   [[nodiscard]] std::optional<CasesBetween> between(const CauseGroup& group) const {
     std::vector<SampledFailures> parts;
     for (const auto& [symptom, left] : rests_) {
       const FailureKey& key = symptom->key;
       if (key.backend != group.backend || key.op_type != group.op_type || key.waiver != group.waiver) continue;
-      if (symptom->is_without_values() == has_values(group.failures)) continue;
+      if (symptom->is_without_values() == has_wrong_output(group.failures)) continue;
       SampledFailures& part = parts.emplace_back(SampledFailures{.rest = left});
       for (const std::uint64_t index : symptom->drawn) {
         const auto examined = symptom->examined.find(index);

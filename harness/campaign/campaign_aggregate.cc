@@ -45,7 +45,7 @@ std::uint64_t CaseRows::hash_of(std::uint64_t index) {
 
 std::size_t CaseRows::most_of(const FailureKey& failure) {
   const std::string& symptom = failure.symptom;
-  const bool names_none = symptom == kUndetermined || symptom.starts_with(kNoDefect) ||
+  const bool names_none = symptom == kUndetermined || symptom.starts_with(kUnexplained) ||
                           symptom == name_of(VerdictKind::wrong) || symptom == name_of(VerdictKind::bad_shape);
   return names_none ? kSampled : kFailing;
 }

@@ -43,9 +43,6 @@ void merge(const CampaignTimeline& from, CampaignTimeline& into);
 // Single cases of a campaign that its report lists and its diagnosis learns from: bounded choices that do not depend on
 // who ran which blocks.
 
-/// Begins the symptom of a failure that no known defect reproduces; the place of the wrong elements follows.
-inline constexpr std::string_view kNoDefect = "unexplained:";
-
 /// The key by which blocks group failures before any explanation.
 struct FailureKey {
   QC_DESCRIBED();

@@ -12,7 +12,7 @@ struct Share {
   double least, estimate, most;
 };
 
-// Of a part with a sample.
+// Returns the share of the cause in a part that has a sample.
 Share share_of(const SampledFailures& part) {
   const auto sampled = static_cast<double>(part.sampled);
   const auto rest = static_cast<double>(part.rest);

@@ -78,9 +78,9 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
 }
 
 // Returns what the campaign is compared with: the last one in the folder that left a report.
-std::optional<gate::ReportSide> report_before(FuzzPlan& plan) {
-  if (plan.before || plan.options.compare == "none") return std::move(plan.before);
-  const std::filesystem::path file = std::filesystem::path(plan.options.out) / campaign::kReportBefore;
+std::optional<gate::ReportSide> report_before(FuzzOptions& options) {
+  if (options.forms.before || options.compare == "none") return std::move(options.forms.before);
+  const std::filesystem::path file = std::filesystem::path(options.out) / campaign::kReportBefore;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return std::nullopt;
   auto report = report::load_report(file);
@@ -102,8 +102,8 @@ Result<int> deliver_plan(FuzzPlan& plan, guided::GuidedResult done) {
   if (!since.empty()) add_histories(since, backends, plan.judge.policy, plan.sandbox, report);
   if (done.snapshot.fault) report.stopped = done.snapshot.fault->text();
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
-  auto before = report_before(plan);
-  auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report, std::move(before));
+  plan.options.forms.before = report_before(plan.options);
+  auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {
     say(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
   }

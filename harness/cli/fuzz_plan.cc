@@ -149,15 +149,15 @@ Result<void> check(FuzzOptions& options) {
 }
 
 // Reads the report that --compare names.
-Result<void> choose_before(FuzzPlan& plan) {
-  const std::string& file = plan.options.compare;
+Result<void> choose_before(FuzzOptions& options) {
+  const std::string& file = options.compare;
   if (file.empty() || file == "none") return {};
   QCONFORM_ASSIGN(auto report, in_context("--compare", report::load_report(file)));
-  if (report.profile != plan.options.policy.profile || report.overflow != plan.options.policy.overflow) {
+  if (report.profile != options.policy.profile || report.overflow != options.policy.overflow) {
     return fail("--compare", fmt::format("{} was made under profile {} and overflow {}: what is right differs", file,
                                          report.profile, report.overflow));
   }
-  plan.before = {file, std::move(report)};
+  options.forms.before = {file, std::move(report)};
   return {};
 }
 
@@ -248,7 +248,7 @@ Result<void> make_plan(FuzzPlan& plan) {
   QCONFORM_TRY(take_from_journal(plan));
   QCONFORM_TRY(use_defects(options.defects));
   QCONFORM_TRY(choose_judge_options(plan));
-  QCONFORM_TRY(choose_before(plan));
+  QCONFORM_TRY(choose_before(options));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
   QCONFORM_ASSIGN(options.backends,

@@ -14,7 +14,6 @@
 #include "harness/campaign/identity.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/report_output.h"
-#include "reports/gate/gate.h"
 
 namespace qconform::cli {
 
@@ -65,7 +64,6 @@ struct FuzzPlan {
   std::optional<Waivers> waivers;            ///< waivers that judge.waivers points to
   std::optional<guided::FuzzTarget> target;  ///< fuzz target of a campaign that coverage guides
   campaign::DriverOptions driver;            ///< without what it tells while it runs
-  std::optional<gate::ReportSide> before;    ///< the report that an option names
 
   [[nodiscard]] campaign::ReportOptions report_options(const campaign::CaseAt& case_at) const;
 };

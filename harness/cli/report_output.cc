@@ -77,10 +77,29 @@ void print_headline(const Report& report, bool json) {
   std::fflush(json ? stderr : stdout);
 }
 
+namespace {
+
+struct News {
+  std::string text;        // for the terminal
+  std::string comparison;  // for the page
+};
+
+// What is new since the report that the forms name, if they name one.
+News news_of(const std::string& out, const ReportForms& forms, const Report& report) {
+  if (!forms.before) return {};
+  const std::string file = (std::filesystem::path(out) / campaign::kReportName).string();
+  const auto comparison = gate::compare(*forms.before, {file, report}, nullptr);
+  if (!comparison) return {"not compared: " + comparison.error().text() + "\n", {}};
+  return {gate::news_text(*comparison, painter(forms.json ? stderr : stdout)), gate::to_json(*comparison)};
+}
+
+}  // namespace
+
 Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
   if (!forms.commit.empty()) report.environment.judged_commit = forms.commit;
-  QCONFORM_ASSIGN(const auto files, write_report(out, policy, report, forms.comparison));
-  QCONFORM_TRY(write_forms(forms, report, files.text));
+  const News news = news_of(out, forms, report);
+  QCONFORM_ASSIGN(const auto files, write_report(out, policy, report, news.comparison));
+  QCONFORM_TRY(write_forms(forms, report, files.text, news.comparison));
   if (forms.json) {
     write_document_text(files.text);
   } else {
@@ -89,6 +108,7 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
     if (files.page) say("page   {}\n", files.page->string());
     say("{}", report::conclusions(report, has_colour(stdout)));
   }
+  say(forms.json ? stderr : stdout, "{}", news.text);
   return report.conforms() ? kConforms : kDoesNotConform;
 }
 
@@ -120,15 +140,15 @@ Result<void> check_forms(const ReportForms& forms) {
   return fail("--html", fmt::format("this qconform was built without the page: {}", report::why_no_viewer()));
 }
 
-Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json) {
+Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json,
+                         std::string_view comparison) {
   if (!forms.junit.empty()) QCONFORM_TRY(write("--junit", forms.junit, report::to_junit(report)));
   if (!forms.markdown.empty()) {
     const std::string text = report::to_markdown(report, report::kCommentBytes);
     QCONFORM_TRY(write("--markdown", forms.markdown, text));
   }
   if (forms.html.empty()) return {};
-  QCONFORM_ASSIGN(const auto page,
-                  report::to_html({.report = report_json, .bench = {}, .comparison = forms.comparison}));
+  QCONFORM_ASSIGN(const auto page, report::to_html({.report = report_json, .bench = {}, .comparison = comparison}));
   return write("--html", forms.html, page);
 }
 
@@ -273,20 +293,8 @@ Result<void> write_campaign_report(const std::string& out, const Policy& policy,
   return {};
 }
 
-Result<int> deliver_campaign(const std::string& out, const Policy& policy, ReportForms forms, Report& report,
-                             std::optional<gate::ReportSide> before) {
-  if (!forms.commit.empty()) report.environment.judged_commit = forms.commit;
-  std::FILE* const stream = forms.json ? stderr : stdout;
-  std::string news;
-  if (before) {
-    const std::string file = (std::filesystem::path(out) / campaign::kReportName).string();
-    auto comparison = gate::compare(std::move(*before), {file, report}, nullptr);
-    if (comparison) forms.comparison = gate::to_json(*comparison);
-    news = comparison ? gate::news_text(*comparison, painter(stream))
-                      : "not compared: " + comparison.error().text() + "\n";
-  }
+Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
   auto code = deliver(out, policy, forms, report);
-  say(stream, "{}", news);
   for (const BackendResult& backend : report.backends) {
     print_note(contradiction_text(backend.info.name, backend.contracts));
   }

@@ -35,8 +35,8 @@ struct ReportForms {
   std::string junit;     ///< files; empty: not written
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;
-  std::string comparison;  ///< gate::to_json() for the pages; empty: the report is compared with none
-  std::string commit;      ///< commit of the code under test; empty: what current_environment() found
+  std::optional<gate::ReportSide> before = {};  ///< an earlier report, of which it is told what is new since
+  std::string commit;  ///< commit of the code under test; empty: what current_environment() found
 };
 
 void add_form_options(CLI::App& command, ReportForms& forms);
@@ -44,8 +44,10 @@ void add_form_options(CLI::App& command, ReportForms& forms);
 /// Before anything runs: whether this build has the forms that are asked for.
 [[nodiscard]] Result<void> check_forms(const ReportForms& forms);
 
-/// Writes the files that are asked for; `report_json` is the report as JSON.
-[[nodiscard]] Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json);
+/// Writes the files that are asked for; `report_json` is the report as JSON, `comparison` that of gate::to_json() for
+/// the page, or empty.
+[[nodiscard]] Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json,
+                                       std::string_view comparison = {});
 
 /// A report of nothing yet: environment, seed, policy, and the command line that makes it again.
 [[nodiscard]] Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command);
@@ -64,8 +66,8 @@ struct WrittenReport {
   std::optional<std::filesystem::path> page{};  ///< set where this build has the page
 };
 
-/// Writes the findings, report.json and report.html to the folder `out`, which it makes. `comparison`: as in
-/// ReportForms.
+/// Writes the findings, report.json and report.html to the folder `out`, which it makes. `comparison`: as of
+/// write_forms().
 [[nodiscard]] Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report,
                                                  std::string_view comparison = {});
 
@@ -131,9 +133,8 @@ void print_left_out(const Suite& source);
 [[nodiscard]] Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report);
 
 /// Writes the report as write_campaign_report() does, and prints the summary as deliver() does; returns the exit code.
-/// With the report of an earlier campaign, `before`, it tells which causes are new.
-[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, ReportForms forms,
-                                           Report& report, std::optional<gate::ReportSide> before = {});
+[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms,
+                                           Report& report);
 
 /// "pad-raw-zero in QLinearConv 120, crashed in ConvInteger 3": the findings that no waiver covers, the commonest ones,
 /// for a progress line.

@@ -216,10 +216,14 @@ inline constexpr int kVerdictKinds = 27;
   return kind == VerdictKind::unsupported || kind == VerdictKind::vacuous || kind == VerdictKind::not_judged;
 }
 
+/// Whether the output is wrong, by its values or its shape: what a model of a defect may compute too.
+[[nodiscard]] constexpr bool has_wrong_output(VerdictKind kind) {
+  return kind == VerdictKind::wrong || kind == VerdictKind::bad_shape;
+}
+
 /// Whether an output was computed that has a right value: right, wrong, or of a wrong shape.
 [[nodiscard]] constexpr bool is_computed(VerdictKind kind) {
-  return kind == VerdictKind::pass || kind == VerdictKind::vacuous || kind == VerdictKind::wrong ||
-         kind == VerdictKind::bad_shape;
+  return kind == VerdictKind::pass || kind == VerdictKind::vacuous || has_wrong_output(kind);
 }
 
 /// How many elements meet which tier at best, of operators that have tiers.

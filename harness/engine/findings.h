@@ -74,6 +74,10 @@ void count_undetermined(Report& report);
 
 /// The signature of failures whose cause nobody determined: no finding counts them.
 inline constexpr const char* kUndetermined = "undetermined";
+/// Begins the signature of wrong values that no known defect explains; the place of the wrong elements follows.
+inline constexpr const char* kUnexplained = "unexplained:";
+/// The signature of outputs of a wrong shape that no known defect explains.
+inline constexpr std::string_view kUnexplainedShape = "unexplained:shape";
 
 /// A run passes it every verdict, in the order of the cases. harness/diagnose implements it.
 class Diagnoser {

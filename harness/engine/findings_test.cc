@@ -215,7 +215,7 @@ TEST(Findings, ADamagedHeapIsOneFinding) {
   EXPECT_EQ(report.findings[0].cases, 9U);
 }
 
-// What a sample tells of both adds up.
+// The ends of the intervals of both findings add up.
 TEST(Findings, JoinedOnesHaveTheCasesOfBoth) {
   Report report;
   report.findings = {crash_in("SIGSEGV in mine.so+0x10", "", 3), crash_in("SIGSEGV in mine.so+0x10", "", 4)};

@@ -157,7 +157,7 @@ void expect_reproduced(const Report& report) {
   EXPECT_TRUE(told.contains("pad-raw-zero") && told.contains("half-away"));
 }
 
-// What the samples say of the known defects holds what an examination of all cases says.
+// The interval of each known defect holds the number of cases that an examination of all cases finds.
 void expect_between(const Report& report) {
   Examination examination;
   std::size_t estimated = 0;

@@ -233,7 +233,7 @@ std::string news_text(const GateResult& comparison, const report::Painter& paint
   const std::size_t appeared = counts[CauseState::appeared];
   if (appeared > kShown) lines += fmt::format("  and {} more\n", appeared - kShown);
   return fmt::format(
-      "since the campaign of {}: {}, {} met again, {} not met{}\n{}", comparison.baseline.report.environment.started,
+      "since the report of {}: {}, {} met again, {} not met{}\n{}", comparison.baseline.report.environment.started,
       report::plural(appeared, "new cause"), counts[CauseState::stayed], counts[CauseState::gone],
       counts[CauseState::not_tested] == 0 ? "" : fmt::format(", {} not tested", counts[CauseState::not_tested]), lines);
 }

@@ -82,7 +82,7 @@ bool is_cured(std::string_view signature) {
 }
 
 bool is_of_shape(const FailureGroup& group) {
-  return group.signature == "unexplained:shape";
+  return group.signature == kUnexplainedShape;
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
 
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                       const Outcome& outcome, const Verdict& verdict) {
-  if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) {
+  if (!has_wrong_output(verdict.kind)) {
     std::string signature;
     if (ends_alike(verdict.kind)) signature = cured_part_of(backend, test_case, ", " + signature_of(verdict));
     note_without_values(backend, test_case, expected, signature.empty() ? signature_of(verdict) : signature);

@@ -60,7 +60,7 @@ void describe_place(FailureGroup& group) {
   const Pattern pattern = pattern_of(kept);
   group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
   if (!group.cause)
-    group.signature = group.failing_part.empty() ? "unexplained:" + std::string(pattern.id) : group.failing_part;
+    group.signature = group.failing_part.empty() ? kUnexplained + std::string(pattern.id) : group.failing_part;
 }
 
 Causes::Causes(const Operator& op, const Policy& policy, const Arithmetic* base)

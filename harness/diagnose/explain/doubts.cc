@@ -10,7 +10,7 @@ bool is_doubtful(const FailureGroup& group) {
 }
 
 bool is_nameless(const FailureGroup& group) {
-  return !group.cause && group.failing_part.empty() && group.signature != "unexplained:shape";
+  return !group.cause && group.failing_part.empty() && group.signature != kUnexplainedShape;
 }
 
 void drop_name(FailureGroup& group) {

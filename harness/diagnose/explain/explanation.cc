@@ -43,7 +43,7 @@ std::string_view name_of(Status status) {
 
 std::string Explanation::signature() const {
   if (status == Status::partial && support.reproduces_case) return "partial:" + candidates.front().name();
-  if (status > Status::reproduced) return "unexplained:" + std::string(place().id);
+  if (status > Status::reproduced) return kUnexplained + std::string(place().id);
   std::vector<std::string> names;
   for (const DefectSet& candidate : candidates) names.push_back(candidate.name());
   std::sort(names.begin(), names.end());

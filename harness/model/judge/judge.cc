@@ -232,7 +232,7 @@ Verdict judge_by_the_rules(Expected& expected, Policy policy, const std::vector<
 }
 
 bool has_outputs(VerdictKind kind) {
-  return kind == VerdictKind::wrong || kind == VerdictKind::bad_shape || kind == VerdictKind::not_rejected;
+  return has_wrong_output(kind) || kind == VerdictKind::not_rejected;
 }
 
 // A right answer proves that a backend has not the defect, unless the run's policy admits what the defect gave. A

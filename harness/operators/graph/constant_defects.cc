@@ -234,7 +234,8 @@ Case take_first_parameters(const Case& graph) {
   return pruned(std::move(result));
 }
 
-// Where a fused Softmax stands, its own scale; else that of the Q behind DQ and Softmax of one type of 8 bits.
+// Returns which input of the node is the scale of a quantized Softmax: of QLinearSoftmax, or of a Q behind a Softmax
+// behind a DQ, where both have one type of 8 bits.
 std::optional<std::size_t> scale_of_softmax(const Case& graph, const Node& node) {
   if (node.op_type == "QLinearSoftmax") return 3;
   if (node.op_type != "QuantizeLinear") return {};

@@ -200,15 +200,13 @@ GraphChange overflow_in_softmax(const GraphStep& step) {
   const GraphElements& shares = step.operand(0);
   const auto inner = static_cast<std::size_t>(softmax->inner);
   const auto length = static_cast<std::size_t>(softmax->length);
-  const auto largest_of_row = [&](std::size_t i) {
-    const std::size_t first = i - i / inner % length * inner;
-    double largest = 0;
-    for (std::size_t k = 0; k < length; ++k) largest = std::max(largest, shares[first + k * inner]);
-    return largest;
-  };
+  const auto row_of = [&](std::size_t i) { return i / (length * inner) * inner + i % inner; };
+  std::vector<double> largest(shares.size() / length);
+  for (std::size_t i = 0; i < shares.size(); ++i) largest[row_of(i)] = std::max(largest[row_of(i)], shares[i]);
+  const double room = static_cast<double>(length) * std::exp(5.0);
   return requantized(step, [&](std::size_t i, double scale, std::int32_t zero_point) -> std::optional<double> {
-    const double room = static_cast<double>(length) * std::exp(5.0);
-    if (shares[i] / largest_of_row(i) * std::trunc(1 / to_float(scale)) <= room) return {};
+    const bool overflows = shares[i] / largest[row_of(i)] * std::trunc(1 / to_float(scale)) > room;
+    if (!overflows) return {};
     if (is_signed) return zero_point < 0 ? 127 : -128;
     return zero_point;
   });
