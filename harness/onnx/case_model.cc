@@ -11,6 +11,7 @@
 #include "harness/core/limits.h"
 #include "harness/graphs/case_graph.h"
 #include "harness/model/operator.h"
+#include "harness/onnx/enclosed_graph.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf.h"
 
@@ -284,6 +285,8 @@ Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std
       write_fed(tensor, names[i], form.shapes, *graph.add_input());
     }
   }
+  if (form.place == ModelForm::Place::branches) put_in_branches(graph);
+  if (form.place == ModelForm::Place::loop) put_in_loop(graph);
   return message_bytes(model);
 }
 

@@ -97,12 +97,18 @@ using OutputTypes = std::vector<OutputType>;
 /// wired (harness/graphs/case_graph.h).
 [[nodiscard]] Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outputs = {});
 
-/// How the model holds what is not fed, and what it says of what is: other code of a runtime runs behind each form.
+/// How the model holds what is not fed, what it says of what is, and where its nodes stand: other code of a runtime
+/// runs behind each form.
 struct ModelForm {
   enum class Storage : std::uint8_t { initializers, constants };   ///< constants: nodes of the operator Constant
   enum class Shapes : std::uint8_t { stated, symbolic, unknown };  ///< symbolic: the rank alone
+  /// branches: the nodes are in both branches of an If, whose condition is the first element that is fed, where that
+  /// can be told from 0, else true. loop: in the graph and once more in the body of a Loop that runs once and gives the
+  /// outputs.
+  enum class Place : std::uint8_t { graph, branches, loop };
   Storage storage = Storage::initializers;
   Shapes shapes = Shapes::stated;
+  Place place = Place::graph;
 };
 
 /// The model that a runtime is given: the inputs at `fed` are the graph's, it holds the others.

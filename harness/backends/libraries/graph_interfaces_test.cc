@@ -170,6 +170,47 @@ std::string interface_name(const ::testing::TestParamInfo<Interface>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Here, GraphInterfaces, ::testing::ValuesIn(kInterfaces), interface_name);
 
+// Without optimization ONNX Runtime computes graphs right: so it does in the bodies of operators, if they are made
+// right.
+TEST(OnnxRuntimeForms, ComputeTheSameInBodies) {
+  backend::offer_libraries(libraries());
+  SuiteOptions options;
+  options.cases = static_cast<std::uint64_t>(qconform::testing::scaled(100));
+  for (const char* name : {"onnxruntime@disabled,form=branches", "onnxruntime@disabled,form=loop"}) {
+    const auto opened = backend::select(name, RoundingProfile::correctly_rounded);
+    if (!opened) GTEST_SKIP() << opened.error().text();
+    const auto sources = open_suite("graphs", options);
+    ASSERT_TRUE(sources);
+    GuardedOutput output;
+    std::size_t passed = 0;
+    for (auto next = sources->front()->next(); next && *next; next = sources->front()->next()) {
+      const Verdict verdict = judge(expect(**next, Policy{}), execute(**opened, **next, output));
+      EXPECT_FALSE(is_failure(verdict.kind)) << name << ", " << (**next).id << ": " << verdict.detail;
+      passed += verdict.kind == VerdictKind::pass ? 1 : 0;
+    }
+    EXPECT_GT(passed, *options.cases * 3 / 4) << name;
+  }
+}
+
+// One cause is one finding, wherever the nodes stand.
+TEST(OnnxRuntimeForms, AreNotInMessages) {
+  backend::offer_libraries(libraries());
+  std::vector<std::string> messages;
+  for (const char* name : {"initializers", "branches", "loop"}) {
+    const auto opened =
+        backend::select(std::string("onnxruntime@all,form=") + name, RoundingProfile::correctly_rounded);
+    if (!opened) GTEST_SKIP() << opened.error().text();
+    Case graph = unit();
+    graph.nodes[0].op_type = "Floor";
+    graph.nodes[0].inputs.resize(1);
+    GuardedOutput output;
+    messages.push_back(reason_of(execute(**opened, graph, output)));
+  }
+  EXPECT_NE(messages[0], "");
+  EXPECT_EQ(messages[0], messages[1]);
+  EXPECT_EQ(messages[0], messages[2]);
+}
+
 TEST(OneDnnGraphs, HaveOnePolicyOfTwo) {
   backend::offer_libraries(libraries());
   if (!backend::select("onednn:3@graph=debug", RoundingProfile::correctly_rounded)) GTEST_SKIP() << "no oneDNN 3";

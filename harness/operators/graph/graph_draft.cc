@@ -60,9 +60,12 @@ Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::op
 Wire GraphDraft::operand(Shape shape, bool is_fed, std::optional<ElementType> type) {
   const ElementType chosen = type ? *type : quantized_type();
   Tensor tensor = data(chosen, shape);
-  Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen, std::move(shape)};
-  const bool is_per_axis = q.shape.size() > 1 && opset() >= 13 && rng.chance(1, 12);
+  const bool is_per_axis = shape.size() > 1 && opset() >= 13 && rng.chance(1, 12);
   const std::int64_t zp = zero_point(chosen);  // one draw after the other: compilers order arguments differently
+  // Sums of zeros alone stay finite there, for those who multiply with them what is not.
+  if (magnitude_ == kHuge) tensor = make::filled(chosen, shape, zp);
+  const Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen,
+               std::move(shape)};
   const float sign = !is_exact_ && rng.chance(1, 12) ? -1.0F : 1.0F;
   const float scale = sign * draw_scale();
   return dequantize(q, scale, zp, is_per_axis ? std::optional<std::int64_t>(1) : std::nullopt);

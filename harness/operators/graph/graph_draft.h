@@ -44,7 +44,7 @@ struct QuantizedBytes {
 class GraphDraft {
  public:
   GraphDraft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
-      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)) {}
+      : rng(seed, index), build(opset_version), is_exact_(rng.chance(1, 2)), magnitude_(draw_magnitude(seed, index)) {}
 
   Rng rng;
   GraphBuilder build;
@@ -53,7 +53,7 @@ class GraphDraft {
   [[nodiscard]] std::int64_t opset() const { return build.opset_version(); }
 
   float draw_scale() {
-    const int exponent = static_cast<int>(rng.between(-9, 0));
+    const int exponent = static_cast<int>(rng.between(-9, 0)) + magnitude_;
     return is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - kMantissaBits);
   }
 
@@ -117,7 +117,18 @@ class GraphDraft {
   [[nodiscard]] std::int64_t last_zero_point() const { return zero_point_; }
 
  private:
+  /// Rarely the exponent of all scales of a graph is such that the product of two is subnormal in float32, or beyond
+  /// it.
+  static int draw_magnitude(std::uint64_t seed, std::uint64_t index) {
+    Rng rng(seed + 2, index);
+    if (!rng.chance(1, 48)) return 0;
+    return rng.chance(1, 2) ? kTiny : kHuge;
+  }
+  static constexpr int kTiny = -62;
+  static constexpr int kHuge = 72;
+
   bool is_exact_;
+  int magnitude_;
   GrowingGraph seen_;
   std::vector<float> axis_scales_;
   /// Initializers that weights were made of, which others of that shape may share.

@@ -126,6 +126,9 @@ namespace qconform {
 Case graph_case(std::uint64_t seed, std::uint64_t index) {
   Case result = pruned(drawn_graphs::draw_graph(seed, index));
   result.id = "graphs-" + std::to_string(seed) + "-" + std::to_string(index);
+  // Where its nodes stand, in runtimes whose models have bodies of operators.
+  Rng rng(seed + 3, index);
+  if (rng.chance(1, 16)) result.id += rng.chance(1, 2) ? ".branches" : ".loop";
   result.expectation = Expectation::valid;
   result.provenance = {"graphs", seed, index};
   return result;

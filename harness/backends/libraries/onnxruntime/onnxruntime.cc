@@ -50,7 +50,7 @@ class PreparedSession final : public PreparedCase {
   }
 
   void run(OutputSink& sink) override {
-    if (auto message = run_session(sink)) sink.refuse(refusal(case_, std::move(*message)));
+    if (auto message = run_session(sink)) sink.refuse(refusal(case_, told_of_nodes(std::move(*message))));
   }
 
  private:
@@ -168,12 +168,12 @@ class OnnxRuntime final : public Backend {
     std::vector<std::span<std::byte>> memory;
     for (const std::size_t position : model->fed) memory.push_back(inputs.bytes(position));
     auto session = std::make_unique<PreparedSession>(*runtime_, test_case, std::move(model->fed), std::move(memory));
-    if (auto message = session->create(model->bytes)) return refused(test_case, std::move(*message));
+    if (auto message = session->create(model->bytes)) return refused(test_case, told_of_nodes(std::move(*message)));
     return session;
   }
 
   [[nodiscard]] std::optional<CaseGraph> rewritten(const Case& test_case) override {
-    const auto model = ort_model(test_case, form_);
+    const auto model = ort_graph_model(test_case, form_);
     if (!model) return std::nullopt;
     const auto optimized = ort::optimized_model(*runtime_, model->bytes);
     auto graph = optimized ? graph_of_model(*optimized) : tl::unexpected(optimized.error());

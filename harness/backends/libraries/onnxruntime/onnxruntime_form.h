@@ -25,8 +25,11 @@ inline constexpr std::array kOrtForms{
     OrtForm{"inputs", true, {}},
     OrtForm{"symbolic-shapes", true, {ModelForm::Storage::initializers, ModelForm::Shapes::symbolic}},
     OrtForm{"unknown-shapes", true, {ModelForm::Storage::initializers, ModelForm::Shapes::unknown}},
+    OrtForm{"branches", false, {.place = ModelForm::Place::branches}},
+    OrtForm{"loop", false, {.place = ModelForm::Place::loop}},
 };
-inline constexpr std::string_view kOrtFormNames = "initializers, constants, inputs, symbolic-shapes or unknown-shapes";
+inline constexpr std::string_view kOrtFormNames =
+    "initializers, constants, inputs, symbolic-shapes, unknown-shapes, branches or loop";
 
 /// Null where none has that word.
 [[nodiscard]] const OrtForm* ort_form_named(std::string_view word);
@@ -35,7 +38,12 @@ struct FedModel {
   std::string bytes;             ///< a serialized ModelProto
   std::vector<std::size_t> fed;  ///< positions of the case's inputs that are the graph's, by input_names()
 };
-/// Without a form, the one that is drawn for the case by its id. Fails where the case is no model: case_to_fed_model().
+/// Without a form, the one that the id of a drawn graph names, or that is drawn by the id. Fails where the case is no
+/// model: case_to_fed_model().
 [[nodiscard]] Result<FedModel> ort_model(const Case& test_case, const OrtForm* form);
+/// The same, but the nodes stand in the graph in any form, where it shows how they are rewritten.
+[[nodiscard]] Result<FedModel> ort_graph_model(const Case& test_case, const OrtForm* form);
+/// The library's message without what it says first of the If or Loop that a form adds.
+[[nodiscard]] std::string told_of_nodes(std::string message);
 
 }  // namespace qconform
