@@ -363,7 +363,7 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) con
     if (group.cause && group.status == Status::partial) decide(subject, group);
   }
   unite_groups(subject);
-  drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups);
+  drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups, !backend.switches().empty());
   unite_groups(subject);
   unite_parts(subject, backend);
   int tried = 0;

@@ -127,6 +127,33 @@ TEST(CampaignDiagnosis, TellsNoNameThatHasASmallPartOfTheFailures) {
   EXPECT_TRUE(report.findings[0].diagnosis->defects.empty());
 }
 
+// Has a defect in one path, which it takes by what no feature of a case tells.
+class InOnePath final : public Backend {
+ public:
+  explicit InOnePath(const std::string& defect)
+      : wrong_(*backend::select(defect, RoundingProfile::correctly_rounded)) {}
+  [[nodiscard]] const BackendInfo& info() const override { return right_->info(); }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    return (digest_of(test_case) % 3 == 0 ? *wrong_ : *right_).prepare(test_case);
+  }
+
+ private:
+  std::unique_ptr<Backend> right_ =
+      backend::in_tree(reference::kernel_sets().front(), RoundingProfile::correctly_rounded, "in one path");
+  std::unique_ptr<Backend> wrong_;
+};
+
+TEST(CampaignDiagnosis, NamesADefectOfOnePath) {
+  for (const char* const name : {"w-zp-ignored", "pads-order"}) {
+    const Report report =
+        run_random(std::make_unique<InOnePath>(std::string("defect:") + name), 1500, {"ConvInteger"});
+    ASSERT_EQ(report.findings.size(), 1U) << name;
+    ASSERT_TRUE(report.findings[0].diagnosis.has_value()) << name;
+    ASSERT_EQ(report.findings[0].diagnosis->defects.size(), 1U) << name;
+    EXPECT_EQ(report.findings[0].diagnosis->defects[0].id, name);
+  }
+}
+
 // Gives no values where there are groups.
 class BreaksOnGroups final : public Backend {
  public:

@@ -34,11 +34,9 @@ bool is_contradicted(const Causes& causes, FailureGroup& group) {
   return false;
 }
 
-// Whether the cause's models are wrong in most failing cases that they change, and in other ways than the backend: of
-// thousands of failures some are reproduced by chance, by one model or another. Failures that another model has say
-// nothing.
-bool is_chance(const Causes& causes, std::size_t cause, const std::vector<FailureGroup>& groups) {
-  constexpr double kMostByChance = 0.4;
+// Returns the share of the failing cases on which the cause's models are wrong that they reproduce. Failures that
+// another model has do not count.
+double share_reproduced(const Causes& causes, std::size_t cause, const std::vector<FailureGroup>& groups) {
   double reproduced = 0;
   double otherwise = 0;
   for (const FailureGroup& group : groups) {
@@ -55,7 +53,18 @@ bool is_chance(const Causes& causes, std::size_t cause, const std::vector<Failur
       }
     }
   }
-  return reproduced <= kMostByChance * (reproduced + otherwise);
+  return reproduced == 0 ? 0 : reproduced / (reproduced + otherwise);
+}
+
+// Of thousands of failures some are reproduced by chance, by one model or another. A cause that passing cases
+// contradict is one of some of the backend's paths, which needs more failures to be believed.
+bool is_chance(const Causes& causes, FailureGroup& group, const std::vector<FailureGroup>& groups) {
+  constexpr double kMostByChance = 0.4;
+  constexpr double kMostWhereContradicted = 0.5;
+  constexpr std::uint64_t kFewestWhereContradicted = 6;
+  const double share = share_reproduced(causes, *group.cause, groups);
+  if (!is_contradicted(causes, group)) return share <= kMostByChance;
+  return share <= kMostWhereContradicted || group.failures.examined < kFewestWhereContradicted;
 }
 
 // Whether one condition tells the failing cases of both from passing ones.
@@ -69,17 +78,18 @@ bool have_one_condition(const FailureGroup& group, const std::vector<CaseTraits>
 }  // namespace
 
 void drop_doubtful_names(const Causes& causes, const std::vector<CaseTraits>& passing,
-                         std::vector<FailureGroup>& groups) {
-  for (FailureGroup& group : groups) {
-    if (!is_doubtful(group)) continue;
-    if (is_contradicted(causes, group) || is_chance(causes, *group.cause, groups)) drop_name(group);
-  }
+                         std::vector<FailureGroup>& groups, bool has_cures) {
   std::uint64_t left = 0;
   std::vector<CaseTraits> nameless;
-  for (const FailureGroup& group : groups) {
-    if (!is_nameless(group)) continue;
+  const auto note = [&](const FailureGroup& group) {
     left += group.failures.examined;
     nameless.insert(nameless.end(), group.failures.failing.begin(), group.failures.failing.end());
+  };
+  for (FailureGroup& group : groups) {
+    if (is_nameless(group)) note(group);
+    if (!is_doubtful(group) || !is_chance(causes, group, groups)) continue;
+    drop_name(group);
+    if (!has_cures) note(group);
   }
   for (FailureGroup& group : groups) {
     if (!is_doubtful(group) || left == 0) continue;
