@@ -145,8 +145,7 @@ class InOnePath final : public Backend {
 
 TEST(CampaignDiagnosis, NamesADefectOfOnePath) {
   for (const char* const name : {"w-zp-ignored", "pads-order"}) {
-    const Report report =
-        run_random(std::make_unique<InOnePath>(std::string("defect:") + name), 1500, {"ConvInteger"});
+    const Report report = run_random(std::make_unique<InOnePath>(std::string("defect:") + name), 1500, {"ConvInteger"});
     ASSERT_EQ(report.findings.size(), 1U) << name;
     ASSERT_TRUE(report.findings[0].diagnosis.has_value()) << name;
     ASSERT_EQ(report.findings[0].diagnosis->defects.size(), 1U) << name;
