@@ -271,8 +271,9 @@ class ReportBuilder {
         ++part.sampled;
         part.found += examined->second.signature == group.signature ? 1 : 0;
       }
-      // Cases with another message have another finding.
-      if (symptom->is_without_values() && part.found == 0) parts.pop_back();
+      // Cases with another message have another finding. The same message may have several causes.
+      const bool is_another = part.found == 0 && !group.signature.ends_with(key.symptom);
+      if (symptom->is_without_values() && is_another) parts.pop_back();
     }
     if (parts.empty()) return std::nullopt;
     return cases_between(group.failures.cases, parts);
