@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "harness/model/case_builder.h"
+#include "reference/numerics/floats.h"
 
 namespace qconform::drawn_graphs {
 
@@ -203,6 +204,11 @@ void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attribu
   } else {
     attributes.push_back({"pads", std::move(pads)});
   }
+}
+
+std::int64_t half_bits(float number) {
+  return static_cast<std::int64_t>(
+      encode(reference::float_format(float16), static_cast<double>(number), reference::Overflow::special));
 }
 
 double largest_of(const std::optional<graph::Bounds>& seen) {

@@ -181,6 +181,9 @@ void draw_padding(GraphDraft& draft, Shape pads, std::vector<Attribute>& attribu
 /// A graph of one node that is no operator by itself, or of tensors without axes or elements.
 [[nodiscard]] Case draw_alone(GraphDraft& draft);
 
+/// The bits of a number as float16, which holds it.
+[[nodiscard]] std::int64_t half_bits(float number);
+
 /// The largest magnitude among bounds; 0 of none.
 [[nodiscard]] double largest_of(const std::optional<reference::graph::Bounds>& seen);
 

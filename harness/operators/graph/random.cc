@@ -57,8 +57,18 @@ Shape draw_shape(Rng& rng) {
   }
 }
 
-// The place of the largest or smallest number along an axis, in the end of a graph: it is an integer.
-std::optional<std::string> place_of_extreme(GraphDraft& d, const Wire& x) {
+// The place of the largest or smallest number along an axis, in the end of a graph: it is an integer. In half of the
+// graphs of data that stand alone, whose scale may be negative: the order of codes is another then.
+std::optional<std::string> place_of_extreme(GraphDraft& d, const Wire& last) {
+  Wire x = last;
+  if (d.rng.chance(1, 2)) {
+    Tensor codes = d.bytes(draw_shape(d.rng));
+    Wire q{"", codes.type, codes.shape};
+    q.name = d.build.input(std::move(codes));
+    const std::int64_t zp = d.zero_point(q.type);
+    const float sign = d.rng.chance(1, 2) ? -1.0F : 1.0F;
+    x = d.dequantize(q, sign * d.draw_scale(), zp);
+  }
   const auto axis = static_cast<std::int64_t>(d.rng.below(static_cast<std::uint32_t>(x.shape.size())));
   std::vector<Attribute> attributes{{"axis", axis}};
   if (d.opset() >= 12 && d.rng.chance(1, 3)) attributes.push_back({"select_last_index", std::int64_t{1}});

@@ -100,8 +100,27 @@ std::optional<Wire> matmul(GraphDraft& d, const Wire& x) {
 std::optional<Wire> turned_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const Wire w = d.weights({x.shape.back(), x.shape.back()}, d.rng.between(0, 1));
-  const std::string turned = d.build.node("Transpose", {w.name}, {{"perm", Shape{1, 0}}});
+  std::vector<Attribute> attributes;
+  if (d.rng.chance(1, 2)) attributes.push_back({"perm", Shape{1, 0}});
+  const std::string turned = d.build.node("Transpose", {w.name}, attributes);
   return d.wire(d.build.node("MatMul", {x.name, turned}));
+}
+
+// A product in float16 of quantized weights, whose scales are of that type.
+std::optional<Wire> half_matmul(GraphDraft& d, const Wire& x) {
+  if (x.shape.size() < 2 || d.opset() < 19) return std::nullopt;
+  const std::int64_t columns = d.rng.between(1, 8);
+  const auto half = static_cast<std::int64_t>(ElementType::float16);
+  const std::string narrow = d.build.node("Cast", {x.name}, {{"to", half}});
+  const bool is_per_column = d.rng.chance(1, 2);
+  std::vector<std::int64_t> scales(is_per_column ? static_cast<std::size_t>(columns) : 1);
+  for (std::int64_t& scale : scales) scale = half_bits(std::ldexp(1.0F, static_cast<int>(d.rng.between(-9, 0))));
+  const Shape per = is_per_column ? Shape{columns} : Shape{};
+  const std::string w = d.build.initializer(d.bytes({x.shape.back(), columns}));
+  const std::string scale = d.build.initializer(make::integers(ElementType::float16, per, scales));
+  const std::string real = d.build.node("DequantizeLinear", {w, scale});
+  const std::string y = d.build.node("MatMul", {narrow, real});
+  return d.wire(d.build.node("Cast", {y}, {{"to", std::int64_t{1}}}));
 }
 
 // Two products with one bias.
@@ -277,10 +296,20 @@ std::optional<Wire> recurrent(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node(is_gru ? "GRU" : "LSTM", inputs, attributes));
 }
 
-constexpr WeightedStep kProductSteps[] = {
-    {conv, 6},     {conv_transpose, 1},     {gemm, 4},           {matmul, 3}, {turned_matmul, 1},
-    {twins, 1},    {packed_matmul, 1},      {blocked_matmul, 1}, {einsum, 1}, {attention, 2},
-    {rotation, 1}, {microsoft_rotation, 1}, {recurrent, 1}};
+constexpr WeightedStep kProductSteps[] = {{conv, 6},
+                                          {conv_transpose, 1},
+                                          {gemm, 4},
+                                          {matmul, 3},
+                                          {turned_matmul, 1},
+                                          {half_matmul, 1},
+                                          {twins, 1},
+                                          {packed_matmul, 1},
+                                          {blocked_matmul, 1},
+                                          {einsum, 1},
+                                          {attention, 2},
+                                          {rotation, 1},
+                                          {microsoft_rotation, 1},
+                                          {recurrent, 1}};
 
 }  // namespace
 

@@ -16,11 +16,6 @@ namespace {
 
 using enum ElementType;
 
-std::int64_t half_bits(float power) {
-  return static_cast<std::int64_t>(
-      encode(reference::float_format(ElementType::float16), static_cast<double>(power), reference::Overflow::special));
-}
-
 std::optional<Wire> binary(GraphDraft& d, const Wire& x) {
   static constexpr const char* kNames[] = {"Add", "Add", "Mul", "Sub"};
   Shape shape = x.shape;
@@ -82,6 +77,7 @@ std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
     case 0: {
       Shape order;
       for (std::int64_t i = 0; i < rank; ++i) order.push_back(i);
+      if (d.rng.chance(1, 8)) return d.wire(d.build.node("Transpose", {x.name}));
       d.rng.shuffle(order);
       return d.wire(d.build.node("Transpose", {x.name}, {{"perm", order}}));
     }
@@ -93,7 +89,9 @@ std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
     case 2: return d.wire(d.build.node("Flatten", {x.name}));
     case 3: {
       const Wire other = d.operand(x.shape, d.rng.chance(1, 2));
-      return d.wire(d.build.node("Concat", {x.name, other.name}, {{"axis", std::int64_t{rank > 1 ? 1 : 0}}}));
+      const bool is_any = rank == 1 || d.rng.chance(1, 2);
+      const std::int64_t axis = is_any ? d.rng.between(0, rank - 1) : 1;
+      return d.wire(d.build.node("Concat", {x.name, other.name}, {{"axis", axis}}));
     }
     case 4: {
       if (rank < 2 || x.shape[1] < 2) return std::nullopt;
@@ -205,13 +203,16 @@ std::optional<Wire> requantized_axis(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("DequantizeLinear", {q, scale, zero_point}, attributes));
 }
 
-// Movement of float16 between two Casts.
+// Movement of float16 between two Casts, a product behind it now and then.
 std::optional<Wire> moved_half(GraphDraft& d, const Wire& x) {
   if (d.opset() < 13) return std::nullopt;
   const std::string half = d.build.node("Cast", {x.name}, {{"to", static_cast<std::int64_t>(float16)}});
   const auto moved = movement(d, Wire{half, float16, x.shape, 0});
   if (!moved) return std::nullopt;
-  return d.wire(d.build.node("Cast", {moved->name}, {{"to", static_cast<std::int64_t>(float32)}}));
+  auto y = d.wire(d.build.node("Cast", {moved->name}, {{"to", static_cast<std::int64_t>(float32)}}));
+  if (!y || y->shape.size() < 2 || d.rng.chance(2, 3)) return y;
+  const Wire w = d.float_weights({y->shape.back(), d.rng.between(1, 4)});
+  return d.wire(d.build.node("MatMul", {y->name, w.name}));
 }
 
 std::optional<Wire> reduction(GraphDraft& d, const Wire& x) {
