@@ -101,7 +101,7 @@ std::optional<Wire> turned_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2) return std::nullopt;
   const Wire w = d.weights({x.shape.back(), x.shape.back()}, d.rng.between(0, 1));
   std::vector<Attribute> attributes;
-  if (d.rng.chance(1, 2)) attributes.push_back({"perm", Shape{1, 0}});
+  if (d.rng.chance(7, 8)) attributes.push_back({"perm", Shape{1, 0}});
   const std::string turned = d.build.node("Transpose", {w.name}, attributes);
   return d.wire(d.build.node("MatMul", {x.name, turned}));
 }

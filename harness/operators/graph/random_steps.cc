@@ -71,6 +71,17 @@ std::optional<Wire> pool(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("AveragePool", {x.name}, attributes));
 }
 
+// With a scale for each index of any axis, from opset 13 on.
+Wire operand_by_axis(GraphDraft& d, const Shape& shape, bool is_fed) {
+  if (d.opset() < 13) return d.operand(shape, is_fed);
+  Tensor codes = d.bytes(shape);
+  Wire q{"", codes.type, shape};
+  q.name = is_fed ? d.build.input(std::move(codes)) : d.build.initializer(std::move(codes));
+  const std::int64_t zp = d.zero_point(q.type);
+  const auto axis = static_cast<std::int64_t>(d.rng.below(static_cast<std::uint32_t>(shape.size())));
+  return d.dequantize(q, d.draw_scale(), zp, axis);
+}
+
 std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   switch (d.rng.below(7)) {
@@ -88,7 +99,8 @@ std::optional<Wire> movement(GraphDraft& d, const Wire& x) {
     }
     case 2: return d.wire(d.build.node("Flatten", {x.name}));
     case 3: {
-      const Wire other = d.operand(x.shape, d.rng.chance(1, 2));
+      const bool is_fed = d.rng.chance(1, 2);
+      const Wire other = d.rng.chance(1, 4) ? operand_by_axis(d, x.shape, is_fed) : d.operand(x.shape, is_fed);
       const bool is_any = rank == 1 || d.rng.chance(1, 2);
       const std::int64_t axis = is_any ? d.rng.between(0, rank - 1) : 1;
       return d.wire(d.build.node("Concat", {x.name, other.name}, {{"axis", axis}}));
