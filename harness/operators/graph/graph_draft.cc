@@ -35,6 +35,7 @@ Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::op
   std::vector<std::string> inputs{q.name};
   std::vector<Attribute> attributes;
   double own = scale;
+  last_scale_ = scale;
   if (axis) {
     const auto at = static_cast<std::size_t>(*axis);
     std::vector<float> scales;
@@ -42,6 +43,7 @@ Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::op
       scales.push_back(is_exact_ ? std::ldexp(scale, static_cast<int>(rng.between(-2, 0)))
                                  : scale * random_float(rng, -1 - kMantissaBits));
     own = 0;
+    last_scale_ = scales.empty() ? scale : scales.front();
     inputs.push_back(build.initializer(make::float32({q.shape[at]}, scales)));
     axis_scales_ = scales;
     if (*axis != 1 || rng.chance(1, 2)) attributes.push_back({"axis", *axis});
@@ -180,7 +182,9 @@ Wire GraphDraft::quantized(const Wire& x, ElementType type, double lo, double hi
   const double fitting = hi - lo > 0 ? std::max((hi - lo) / steps * cut, 0x1p-120) : 0x1p-20 * cut;
   int exponent = 0;
   (void)std::frexp(fitting, &exponent);
-  const float scale = is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
+  const float fresh = is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
+  // As exporters have it behind what moves data: runtimes leave out what changes nothing.
+  const float scale = last_scale_ > 0 && rng.chance(1, 12) ? last_scale_ : fresh;
   const double lowest = type == int8 ? -128 : type == int16 ? -32768 : 0;
   const double highest = lowest + steps;
   const double fitted = std::clamp(std::round(lowest - lo / static_cast<double>(scale)), lowest, highest);

@@ -88,7 +88,7 @@ class GraphDraft {
   /// Draws the ratio of a bias's scale to that of its sum: mostly 1.
   float bias_ratio() {
     static constexpr float kRatios[] = {1 + 0x1p-20F, 1.00001F, 1.009F, 0.991F, 1.02F, 12, 0.5F};
-    return !is_exact_ && rng.chance(1, 8) ? rng.pick(kRatios) : 1;
+    return !is_exact_ && rng.chance(1, 5) ? rng.pick(kRatios) : 1;
   }
 
   std::string float_bias(std::int64_t count, const Wire& x, const Wire& w);
@@ -131,6 +131,7 @@ class GraphDraft {
   int magnitude_;
   GrowingGraph seen_;
   std::vector<float> axis_scales_;
+  float last_scale_ = 0;  ///< of the DequantizeLinear added last, the first of an axis; 0 of none
   /// Initializers that weights were made of, which others of that shape may share.
   struct SharedWeights {
     Shape shape;
