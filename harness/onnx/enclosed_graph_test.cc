@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/graphs/case_graph.h"
+#include "harness/core/case.h"
 #include "harness/model/judge/judge.h"
 #include "harness/onnx/case_model.h"
-#include "harness/onnx/protobuf.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/operators/graph/graph.h"
 
 namespace qconform {

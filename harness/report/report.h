@@ -395,6 +395,11 @@ struct Diagnosis {
            .doc =
                "Cases of the finding that were compared with the explanation element by element, or whose wrong "
                "elements were located.");
+  QC_FIELD(std::uint64_t, contradicting, {}, "contradicting",
+           .doc =
+               "Passing cases, of those that were held against the defects, which these would get wrong, and which no "
+               "condition tells from the failing ones: the backend has the defects in some of its paths.",
+           .presence = Presence::omitted);
   std::uint64_t trial_cases = 0;       ///< cases made to test explanations, the first failing one included
   std::uint64_t trial_failing = 0;     ///< failing cases among these
   std::uint64_t trial_reproduced = 0;  ///< cases among these that the best explanation reproduces
@@ -421,6 +426,11 @@ struct Diagnosis {
       std::vector<std::string>, beside, {}, "beside",
       .doc = "Other parts of the library that make some of these cases wrong too: there they have to be off as well.",
       .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, own_elements, {}, "own_elements",
+           .doc =
+               "Of an example that several parts of the library make wrong: elements that are wrong while all of them "
+               "are off but those of `cured_by`.",
+           .presence = Presence::omitted);
   QC_FIELD(Counts, went, {}, "went",
            .doc =
                "Nodes by operator that the backend computes for the example with the settings of `cured_by`, and not "

@@ -86,7 +86,11 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     const std::string beside =
         diagnosis.beside.empty() ? ""
                                  : fmt::format("; in some of them off as well: {}", fmt::join(diagnosis.beside, ", "));
-    facts.push_back({"cured", "each of these cases that was tried is right with @" + diagnosis.cured_by + beside});
+    const std::string own = diagnosis.own_elements == 0 ? ""
+                                                        : fmt::format("; {} of the example wrong by it alone",
+                                                                      plural(diagnosis.own_elements, "element"));
+    facts.push_back(
+        {"cured", "each of these cases that was tried is right with @" + diagnosis.cured_by + beside + own});
   }
   if (const std::string rewriting = rewriting_text(diagnosis); !rewriting.empty())
     facts.push_back({"rewrites", rewriting});
@@ -94,9 +98,13 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
   const bool has_all = diagnosis.trial_reproduced == diagnosis.trial_cases;
   if (diagnosis.status == "reproduced" && !(has_all && diagnosis.trial_cases > 0)) {
-    facts.push_back(
-        {"support", fmt::format("reproduces every byte of {}; no passing case that was held against it contradicts it",
-                                plural(diagnosis.examined, "failing case"))});
+    const std::string others =
+        diagnosis.contradicting == 0
+            ? "no passing case that was held against it contradicts it"
+            : fmt::format("wrong of {}, which this backend computes otherwise: it has the defect in some of its paths",
+                          plural(diagnosis.contradicting, "passing case"));
+    facts.push_back({"support", fmt::format("reproduces every byte of {}; {}",
+                                            plural(diagnosis.examined, "failing case"), others)});
   } else if (!diagnosis.defects.empty()) {
     facts.push_back(
         {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing{}",

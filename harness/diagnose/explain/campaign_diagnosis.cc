@@ -595,6 +595,9 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   DiagnosedOperator& subject = found->second;
   FailureGroup* const group = group_named(subject, finding.signature);
   if (group != nullptr) locate_failure(finding, subject, *group, backend);
+  if (!finding.diagnosis->beside.empty()) {
+    finding.diagnosis->own_elements = cures_of(backend).own_elements(finding.signature, finding.example, policy_);
+  }
   if (!finding.shrinking || finding.shrinking->steps == 0) return;
   if (group != nullptr && !group->failing_part.empty() && !is_cured(group->failing_part)) {
     const auto part = failing_part_of(*backends_[backend], finding.example);
@@ -679,6 +682,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis_of_values(std::size_t back
   diagnosis.where = group->where;
   if (group->values) add_place(*group->values, diagnosis);
   if (group->whereabouts) add_whereabouts(*group->whereabouts, diagnosis);
+  diagnosis.contradicting = group->contradicting;
   Region region = region_of(subject->second, *group);
   add_region(std::move(region), diagnosis);
   for (const std::string& condition : group->only_when) {

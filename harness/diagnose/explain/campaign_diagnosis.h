@@ -63,6 +63,7 @@ struct FailureGroup {
   std::optional<Whereabouts> whereabouts;  ///< of the smallest case
   RelatedFailures failures;
   std::vector<std::string> only_when;    ///< conditions without which passing cases contradict the cause
+  std::uint64_t contradicting = 0;       ///< passing cases that contradict it all the same
   std::vector<CaseTraits> smallest;      ///< features of smaller cases that were made of these
   std::optional<Region> united;          ///< without a cause: the conditions under which several parts fail together
   std::optional<TriedConditions> tried;  ///< without a cause: what its conditions are learnt from besides

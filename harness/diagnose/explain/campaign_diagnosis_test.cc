@@ -150,6 +150,7 @@ TEST(CampaignDiagnosis, NamesADefectOfOnePath) {
     ASSERT_TRUE(report.findings[0].diagnosis.has_value()) << name;
     ASSERT_EQ(report.findings[0].diagnosis->defects.size(), 1U) << name;
     EXPECT_EQ(report.findings[0].diagnosis->defects[0].id, name);
+    EXPECT_GT(report.findings[0].diagnosis->contradicting, 0U) << name << ": other paths are right";
   }
 }
 

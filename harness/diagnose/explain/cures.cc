@@ -236,6 +236,14 @@ bool Cures::cures(std::string_view signature, const Case& test_case, const Polic
   return !others.empty() && is_right(all, test_case, policy) && !is_right(others, test_case, policy);
 }
 
+std::uint64_t Cures::own_elements(std::string_view signature, const Case& test_case, const Policy& policy) {
+  const Set own = parts_in(signature, switches_);
+  const Set cure = fewest_off(test_case, policy);
+  Set others;
+  std::set_difference(cure.begin(), cure.end(), own.begin(), own.end(), std::back_inserter(others));
+  return others.empty() ? 0 : verdict_without(others, test_case, policy).wrong_elements;
+}
+
 std::optional<Rewriting> Cures::rewriting_by(std::string_view signature, const Case& test_case) {
   const Set off = parts_in(signature, switches_);
   if (off.empty()) return std::nullopt;

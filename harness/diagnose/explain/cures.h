@@ -67,6 +67,9 @@ class Cures {
   /// Whether the case is right with the parts that the signature names off, or is wrong by them when all other parts
   /// that are known to be wrong are off.
   [[nodiscard]] bool cures(std::string_view signature, const Case& test_case, const Policy& policy);
+  /// Returns how many elements of the case are wrong by the parts that the signature names, while the other parts of
+  /// its cure are off; 0 where it has no others.
+  [[nodiscard]] std::uint64_t own_elements(std::string_view signature, const Case& test_case, const Policy& policy);
   /// Returns how the parts that the signature names rewrite the case; nothing where a graph is not shown.
   [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view signature, const Case& test_case);
   /// Whether some part of these is not known by its name (Switch::is_part): other causes have it too.

@@ -38,7 +38,8 @@ constexpr Switch kParts[] = {{"exact", "1"},       {kListed, "A", true}, {kListe
                              {kListed, "H", true}, {kListed, "I", true}, {kListed, "J", true}};
 
 // A library whose parts are wrong: the id of a case, "A+B", names those of which each makes it wrong. "kernel" is in no
-// part. The first that is on refuses the case where the id is "A+B+refused".
+// part. Each has an element of its own, as far as there are as many. The first that is on refuses the case where the id
+// is "A+B+refused".
 class FlawedBackend final : public Backend {
  public:
   explicit FlawedBackend(const backend::Specification& what) : info_{backend::text_of(what), "1", "test"} {
@@ -57,13 +58,14 @@ class FlawedBackend final : public Backend {
     // Not every case that is made of a failing one has values.
     if (!expected.output) return outcome::Unsupported{"no values"};
     Tensor y = *expected.output;
-    bool is_wrong = false;
+    std::set<std::size_t> wrong;
+    const auto elements = static_cast<std::size_t>(y.elements());
     for (const std::string_view part : split(test_case.id, "+")) {
       const bool is_on = part != "refused" && std::find(off_.begin(), off_.end(), part) == off_.end();
       if (is_on && test_case.id.ends_with("refused")) return outcome::Rejected{"broken by " + std::string(part)};
-      is_wrong = is_wrong || is_on;
+      if (is_on && elements > 0) wrong.insert(static_cast<unsigned char>(part[0]) % elements);
     }
-    if (is_wrong && !y.bytes.empty()) y.bytes[0] ^= std::byte{64};
+    for (const std::size_t i : wrong) y.bytes[i * (y.bytes.size() / elements)] ^= std::byte{64};
     return std::make_unique<testing::PreparedOutput>(std::move(y));
   }
 
@@ -166,6 +168,14 @@ TEST_F(CuresTest, OfACaseOfSeveralDefectsNameOne) {
   EXPECT_TRUE(cures.cures("cured-by:C: Conv for Relu", both, policy));
   EXPECT_FALSE(cures.cures("cured-by:B", both, policy));
   EXPECT_FALSE(cures.cures("cured-by:A", wrong_by("A+kernel"), policy)) << "what stays wrong was cured by nothing";
+}
+
+TEST_F(CuresTest, EachHaveTheirOwnElements) {
+  const auto backend = opened("flawed@all");
+  Cures cures(*backend);
+  EXPECT_EQ(cures.own_elements("cured-by:A", wrong_by("A+C"), Policy{}), 1U);
+  EXPECT_EQ(cures.own_elements("cured-by:C", wrong_by("A+B+C"), Policy{}), 1U);
+  EXPECT_EQ(cures.own_elements("cured-by:A", wrong_by("A"), Policy{}), 0U) << "all of them";
 }
 
 TEST_F(CuresTest, AreSettingsOfTheBackend) {

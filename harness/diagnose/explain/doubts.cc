@@ -17,6 +17,7 @@ void drop_name(FailureGroup& group) {
   group.cause.reset();
   group.explanation.reset();
   group.only_when.clear();
+  group.contradicting = 0;
   group.status = Status::unexplained;
   describe_place(group);
 }
@@ -29,7 +30,10 @@ bool is_contradicted(const Causes& causes, FailureGroup& group) {
   }
   if (contradicting.empty()) return false;
   const Region apart = suspected_region(group.failures.failing, contradicting);
-  if (apart.conditions.empty() || apart.passing_inside > 0) return true;
+  if (apart.conditions.empty() || apart.passing_inside > 0) {
+    group.contradicting = contradicting.size();
+    return true;
+  }
   group.only_when = apart.conditions;
   return false;
 }

@@ -47,7 +47,10 @@ function place(diagnosis: Diagnosis): Child {
 function evidence(diagnosis: Diagnosis): string {
   const { trial, examined } = diagnosis;
   const tried = trial.cases === 0 ? "" : `; reproduces ${count(trial.reproduced)} of ${counted(trial.cases, "trial case")}, ${count(trial.failing)} of them failing`;
-  return `${counted(examined, "failing case")} examined element by element${tried}`;
+  const others = diagnosis.contradicting
+    ? `; wrong of ${counted(diagnosis.contradicting, "passing case")}, which this backend computes otherwise: it has the defect in some of its paths`
+    : "";
+  return `${counted(examined, "failing case")} examined element by element${tried}${others}`;
 }
 
 function worst(finding: Finding): Child {
@@ -106,7 +109,8 @@ function story(finding: Finding): HTMLElement {
     ["when", diagnosis ? region(diagnosis) : null],
     ["where", diagnosis ? place(diagnosis) : null],
     ["cured", diagnosis?.cured_by ? ["each of these cases that was tried is right with ", h("code", {}, `@${diagnosis.cured_by}`),
-      diagnosis.beside?.length ? `; in some of them off as well: ${diagnosis.beside.join(", ")}` : ""] : null],
+      diagnosis.beside?.length ? `; in some of them off as well: ${diagnosis.beside.join(", ")}` : "",
+      diagnosis.own_elements ? `; ${counted(diagnosis.own_elements, "element")} of the example wrong by it alone` : ""] : null],
     ["rewrites", diagnosis ? rewriting(diagnosis) : null],
     ["there", diagnosis?.behaves ? `behaves as: ${diagnosis.behaves}` : null],
     ["fails for", diagnosis?.thresholds?.join("; ") ?? null],
