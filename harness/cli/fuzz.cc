@@ -77,7 +77,7 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
   return guided::drive({driver, *plan.target, sandbox.timeout, sandbox.memory});
 }
 
-// Returns what the campaign is compared with: the last one in the folder that left a report.
+// Takes the report that --compare names out of the options, else loads that of the last campaign in the folder.
 std::optional<gate::ReportSide> report_before(FuzzOptions& options) {
   if (options.forms.before || options.compare == "none") return std::move(options.forms.before);
   const std::filesystem::path file = std::filesystem::path(options.out) / campaign::kReportBefore;

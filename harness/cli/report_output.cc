@@ -84,7 +84,7 @@ struct News {
   std::string comparison;  // for the page
 };
 
-// What is new since the report that the forms name, if they name one.
+// Returns what is new since the report that the forms name; nothing where they name none.
 News news_of(const std::string& out, const ReportForms& forms, const Report& report) {
   if (!forms.before) return {};
   const std::string file = (std::filesystem::path(out) / campaign::kReportName).string();

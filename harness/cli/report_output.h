@@ -35,7 +35,7 @@ struct ReportForms {
   std::string junit;     ///< files; empty: not written
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;
-  std::optional<gate::ReportSide> before = {};  ///< an earlier report, of which it is told what is new since
+  std::optional<gate::ReportSide> before = {};  ///< an earlier report: what is new since is told
   std::string commit;  ///< commit of the code under test; empty: what current_environment() found
 };
 
@@ -72,7 +72,8 @@ struct WrittenReport {
                                                  std::string_view comparison = {});
 
 /// Writes the findings and report.json to the folder `out`, with report.html if this build has the page, and the forms
-/// that are asked for; prints the summary, or the report as JSON. Returns the exit code.
+/// that are asked for; prints the summary, or the report as JSON, and what is new since the report before. Returns the
+/// exit code.
 [[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms,
                                   Report& report);
 

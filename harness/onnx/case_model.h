@@ -102,9 +102,7 @@ using OutputTypes = std::vector<OutputType>;
 struct ModelForm {
   enum class Storage : std::uint8_t { initializers, constants };   ///< constants: nodes of the operator Constant
   enum class Shapes : std::uint8_t { stated, symbolic, unknown };  ///< symbolic: the rank alone
-  /// branches: the nodes are in both branches of an If, whose condition is the first element that is fed, where that
-  /// can be told from 0, else true. loop: in the graph and once more in the body of a Loop that runs once and gives the
-  /// outputs.
+  /// Whether put_in_branches() or put_in_loop() of harness/onnx/enclosed_graph.h was called.
   enum class Place : std::uint8_t { graph, branches, loop };
   Storage storage = Storage::initializers;
   Shapes shapes = Shapes::stated;

@@ -428,8 +428,8 @@ struct Diagnosis {
       .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, own_elements, {}, "own_elements",
            .doc =
-               "Of an example that several parts of the library make wrong: elements that are wrong while all of them "
-               "are off but those of `cured_by`.",
+               "Elements of the example that are wrong while all parts are off which make it wrong, but those of "
+               "`cured_by`; absent where it has no others.",
            .presence = Presence::omitted);
   QC_FIELD(Counts, went, {}, "went",
            .doc =

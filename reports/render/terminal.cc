@@ -87,8 +87,8 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
         diagnosis.beside.empty() ? ""
                                  : fmt::format("; in some of them off as well: {}", fmt::join(diagnosis.beside, ", "));
     const std::string own = diagnosis.own_elements == 0 ? ""
-                                                        : fmt::format("; {} of the example wrong by it alone",
-                                                                      plural(diagnosis.own_elements, "element"));
+                                                        : fmt::format("; with the others off, the example has {}",
+                                                                      plural(diagnosis.own_elements, "wrong element"));
     facts.push_back(
         {"cured", "each of these cases that was tried is right with @" + diagnosis.cured_by + beside + own});
   }
@@ -97,20 +97,24 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   if (!avoided_by.empty())
     facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
   const bool has_all = diagnosis.trial_reproduced == diagnosis.trial_cases;
+  const std::string contradicted =
+      diagnosis.contradicting == 0
+          ? ""
+          : fmt::format(
+                "; gets {} wrong that this backend computes rightly: it has the defect in some of its paths only",
+                plural(diagnosis.contradicting, "passing case"));
   if (diagnosis.status == "reproduced" && !(has_all && diagnosis.trial_cases > 0)) {
-    const std::string others =
-        diagnosis.contradicting == 0
-            ? "no passing case that was held against it contradicts it"
-            : fmt::format("wrong of {}, which this backend computes otherwise: it has the defect in some of its paths",
-                          plural(diagnosis.contradicting, "passing case"));
-    facts.push_back({"support", fmt::format("reproduces every byte of {}; {}",
-                                            plural(diagnosis.examined, "failing case"), others)});
+    const std::string_view others =
+        contradicted.empty() ? "; no passing case that was held against it contradicts it" : contradicted;
+    facts.push_back(
+        {"support", fmt::format("reproduces every byte of {}{}", plural(diagnosis.examined, "failing case"), others)});
   } else if (!diagnosis.defects.empty()) {
     facts.push_back(
-        {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing{}",
+        {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing{}{}",
                                 with_thousands(diagnosis.trial_reproduced), plural(diagnosis.trial_cases, "case"),
                                 with_thousands(diagnosis.trial_failing),
-                                diagnosis.status == "reproduced" ? ": too few, or other models were not tried" : "")});
+                                diagnosis.status == "reproduced" ? ": too few, or other models were not tried" : "",
+                                contradicted)});
   }
   if (diagnosis.experiment) {
     facts.push_back({"shown by", experiment_text(*diagnosis.experiment)});

@@ -224,6 +224,40 @@ TEST(FindingText, ListsWhatTwoModelsHaveInCommonOnceAndLikensWhatIsCertain) {
   EXPECT_EQ(text_of("resembles"), "");
 }
 
+// Whatever else speaks for a cause, passing cases that contradict it are told.
+TEST(FindingText, SaysHowManyPassingCasesContradictTheCause) {
+  for (const std::uint64_t trial_cases : {0U, 2U}) {
+    Finding finding;
+    Diagnosis& diagnosis = finding.diagnosis.emplace();
+    diagnosis.status = "reproduced";
+    diagnosis.defects = {{.id = "a"}};
+    diagnosis.examined = 9;
+    diagnosis.trial_cases = diagnosis.trial_reproduced = trial_cases;
+    const auto support = [&] {
+      const std::vector<Fact> facts = facts_of(finding);
+      const auto found = std::find_if(facts.begin(), facts.end(), [](const Fact& f) { return f.label == "support"; });
+      return found == facts.end() ? std::string() : found->value;
+    };
+    EXPECT_THAT(support(), Not(HasSubstr("in some of its paths")));
+    diagnosis.contradicting = 3;
+    EXPECT_THAT(support(), HasSubstr("gets 3 passing cases wrong that this backend computes rightly"));
+    EXPECT_THAT(support(), Not(HasSubstr("no passing case")));
+  }
+}
+
+TEST(FindingText, SaysWhichElementsAreOfOneCauseAlone) {
+  Finding finding;
+  Diagnosis& diagnosis = finding.diagnosis.emplace();
+  diagnosis.status = "unexplained";
+  diagnosis.cured_by = "all,off=A";
+  diagnosis.beside = {"off=B"};
+  diagnosis.own_elements = 4;
+  const std::vector<Fact> facts = facts_of(finding);
+  const auto cured = std::find_if(facts.begin(), facts.end(), [](const Fact& fact) { return fact.label == "cured"; });
+  ASSERT_NE(cured, facts.end());
+  EXPECT_THAT(cured->value, HasSubstr("off as well: off=B; with the others off, the example has 4 wrong elements"));
+}
+
 // Tests the lines of runs about the quantized nodes of whole models.
 
 using ::qconform::testing::Network;

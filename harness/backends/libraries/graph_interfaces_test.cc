@@ -1,5 +1,6 @@
 // Libraries whose interfaces take units of graphs: that they are asked rightly shows in what they get right, and that
 // they fuse in what they show of themselves. What they get wrong is data (docs/bugs-found.md).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "harness/backends/libraries/libraries.h"
+#include "harness/backends/libraries/onnxruntime/onnxruntime_form.h"
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
 #include "harness/model/case_builder.h"
@@ -17,6 +19,8 @@
 
 namespace qconform::libraries {
 namespace {
+
+using ::testing::HasSubstr;
 
 struct Interface {
   const char* backend;
@@ -190,6 +194,21 @@ TEST(OnnxRuntimeForms, ComputeTheSameInBodies) {
     }
     EXPECT_GT(passed, *options.cases * 3 / 4) << name;
   }
+}
+
+// A case keeps its form while it is shrunk; names that users give choose none.
+TEST(OnnxRuntimeForms, AreNamedByDrawnGraphs) {
+  const auto text_of = [](const char* id, bool is_of_graph = false) {
+    Case graph = unit();
+    graph.id = id;
+    const auto model = is_of_graph ? ort_graph_model(graph, nullptr) : ort_model(graph, nullptr);
+    return model ? model->bytes : model.error().text();
+  };
+  EXPECT_THAT(text_of("graphs-1-2.loop"), HasSubstr("Loop"));
+  EXPECT_THAT(text_of("graphs-1-2.loop.shrunk"), HasSubstr("Loop"));
+  EXPECT_THAT(text_of("graphs-1-2.branches"), HasSubstr("else_branch"));
+  EXPECT_EQ(text_of("graphs-1-2.loop", true), text_of("graphs-1-2"));
+  EXPECT_EQ(text_of("mine.loop"), text_of("graphs-1-2"));
 }
 
 // One cause is one finding, wherever the nodes stand.

@@ -149,6 +149,7 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
     subject.base = learn_base(run, observation->modelled().op(), policy_, kIdentifyingSeconds);
     const auto& base = subject.base.arithmetic;
     subject.causes.emplace(observation->modelled().op(), policy_, base ? &*base : nullptr);
+    subject.are_graphs = is_judged_as_graph(test_case);
     subject.explaining = limits_.each.work;
     subject.confirming = 2 * limits_.each.work;
   }
@@ -363,7 +364,8 @@ void CampaignDiagnosis::settle(DiagnosedOperator& subject, Backend& backend) con
     if (group.cause && group.status == Status::partial) decide(subject, group);
   }
   unite_groups(subject);
-  drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups, !backend.switches().empty());
+  const bool has_cures = subject.are_graphs && !backend.switches().empty();
+  drop_doubtful_names(*subject.causes, subject.passed.traits(), subject.groups, has_cures);
   unite_groups(subject);
   unite_parts(subject, backend);
   int tried = 0;

@@ -237,8 +237,8 @@ class CampaignDiagnosis final : public Diagnoser {
   /// Once they are settled.
   [[nodiscard]] std::string implied(std::size_t backend, const std::string& op_type,
                                     const std::vector<std::string>& reproducing) const;
-  /// Learns from the smallest case of a finding, if shrinking found a smaller one: no condition stays that it
-  /// contradicts, and a failing part is named after it.
+  /// Learns from the example of a finding: where it is wrong, and which of its elements are wrong by this cause alone.
+  /// If shrinking made it smaller, no condition stays that it contradicts, and a failing part is named after it.
   void refine(Finding& finding, std::size_t backend);
   /// Replaces what was learnt of the failures with that signature, if there are any, and of the cases that pass.
   void learn(std::size_t backend, const std::string& op_type, const std::string& signature, Learnt learnt);
@@ -248,6 +248,7 @@ class CampaignDiagnosis final : public Diagnoser {
   struct DiagnosedOperator {
     BaseArithmetic base;           ///< from the first failure on
     std::optional<Causes> causes;  ///< present from the first failure on
+    bool are_graphs = false;       ///< cures are looked for of graphs alone
     PassedCases passed;
     std::uint64_t failed = 0;
     int claimed_parts = 0;

@@ -22,20 +22,16 @@ void drop_name(FailureGroup& group) {
   describe_place(group);
 }
 
-// Whether passing cases contradict the cause in spite of all that tells them from the failing ones.
-bool is_contradicted(const Causes& causes, FailureGroup& group) {
+// Notes which passing cases contradict the cause in spite of all that tells them from the failing ones.
+void hold_against_passing(const Causes& causes, FailureGroup& group) {
   std::vector<CaseTraits> contradicting;
   for (const Observation* passed : causes.contradicting(*group.cause)) {
     contradicting.push_back(features_of(passed->test_case(), passed->expected()));
   }
-  if (contradicting.empty()) return false;
+  if (contradicting.empty()) return;
   const Region apart = suspected_region(group.failures.failing, contradicting);
-  if (apart.conditions.empty() || apart.passing_inside > 0) {
-    group.contradicting = contradicting.size();
-    return true;
-  }
   group.only_when = apart.conditions;
-  return false;
+  group.contradicting = apart.conditions.empty() ? contradicting.size() : apart.passing_inside;
 }
 
 // Returns the share of the failing cases on which the cause's models are wrong that they reproduce. Failures that
@@ -60,15 +56,15 @@ double share_reproduced(const Causes& causes, std::size_t cause, const std::vect
   return reproduced == 0 ? 0 : reproduced / (reproduced + otherwise);
 }
 
-// Of thousands of failures some are reproduced by chance, by one model or another. A cause that passing cases
-// contradict is one of some of the backend's paths, which needs more failures to be believed.
-bool is_chance(const Causes& causes, FailureGroup& group, const std::vector<FailureGroup>& groups) {
+// A model reproduces some of thousands of failures by chance. A cause that passing cases contradict is one of some of
+// the backend's paths, which needs more failures to be believed.
+bool is_believed(const Causes& causes, const FailureGroup& group, const std::vector<FailureGroup>& groups) {
   constexpr double kMostByChance = 0.4;
   constexpr double kMostWhereContradicted = 0.5;
   constexpr std::uint64_t kFewestWhereContradicted = 6;
   const double share = share_reproduced(causes, *group.cause, groups);
-  if (!is_contradicted(causes, group)) return share <= kMostByChance;
-  return share <= kMostWhereContradicted || group.failures.examined < kFewestWhereContradicted;
+  if (group.contradicting == 0) return share > kMostByChance;
+  return share > kMostWhereContradicted && group.failures.examined >= kFewestWhereContradicted;
 }
 
 // Whether one condition tells the failing cases of both from passing ones.
@@ -91,9 +87,11 @@ void drop_doubtful_names(const Causes& causes, const std::vector<CaseTraits>& pa
   };
   for (FailureGroup& group : groups) {
     if (is_nameless(group)) note(group);
-    if (!is_doubtful(group) || !is_chance(causes, group, groups)) continue;
+    if (!is_doubtful(group)) continue;
+    hold_against_passing(causes, group);
+    if (is_believed(causes, group, groups)) continue;
     drop_name(group);
-    if (!has_cures) note(group);
+    if (!has_cures && is_nameless(group)) note(group);
   }
   for (FailureGroup& group : groups) {
     if (!is_doubtful(group) || left == 0) continue;

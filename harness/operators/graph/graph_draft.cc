@@ -35,7 +35,7 @@ Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::op
   std::vector<std::string> inputs{q.name};
   std::vector<Attribute> attributes;
   double own = scale;
-  last_scale_ = scale;
+  last_ = {q.type, scale, zp};
   if (axis) {
     const auto at = static_cast<std::size_t>(*axis);
     std::vector<float> scales;
@@ -43,7 +43,7 @@ Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::op
       scales.push_back(is_exact_ ? std::ldexp(scale, static_cast<int>(rng.between(-2, 0)))
                                  : scale * random_float(rng, -1 - kMantissaBits));
     own = 0;
-    last_scale_ = scales.empty() ? scale : scales.front();
+    if (!scales.empty()) last_.scale = scales.front();
     inputs.push_back(build.initializer(make::float32({q.shape[at]}, scales)));
     axis_scales_ = scales;
     if (*axis != 1 || rng.chance(1, 2)) attributes.push_back({"axis", *axis});
@@ -65,7 +65,7 @@ Wire GraphDraft::operand(Shape shape, bool is_fed, std::optional<ElementType> ty
   Tensor tensor = data(chosen, shape);
   const bool is_per_axis = shape.size() > 1 && opset() >= 13 && rng.chance(1, 12);
   const std::int64_t zp = zero_point(chosen);  // one draw after the other: compilers order arguments differently
-  // Sums of zeros alone stay finite there, for those who multiply with them what is not.
+  // Other data times such a scale overflow.
   if (magnitude_ == kHuge) tensor = make::filled(chosen, shape, zp);
   const Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen,
                std::move(shape)};
@@ -183,13 +183,15 @@ Wire GraphDraft::quantized(const Wire& x, ElementType type, double lo, double hi
   int exponent = 0;
   (void)std::frexp(fitting, &exponent);
   const float fresh = is_exact_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
-  // As exporters have it behind what moves data: runtimes leave out what changes nothing.
-  const float scale = last_scale_ > 0 && rng.chance(1, 12) ? last_scale_ : fresh;
+  // Exporters repeat the parameters behind what moves data, and runtimes leave out what changes nothing.
+  const bool repeats = last_.scale > 0 && rng.chance(1, 12);
+  const float scale = repeats ? last_.scale : fresh;
   const double lowest = type == int8 ? -128 : type == int16 ? -32768 : 0;
   const double highest = lowest + steps;
   const double fitted = std::clamp(std::round(lowest - lo / static_cast<double>(scale)), lowest, highest);
   const bool is_plain = rng.chance(1, 4);
-  const auto zp = static_cast<std::int64_t>(is_plain ? 0 : fitted);
+  const std::int64_t drawn = is_plain ? 0 : static_cast<std::int64_t>(fitted);
+  const std::int64_t zp = repeats && last_.type == type ? last_.zero_point : drawn;
   std::vector<std::string> inputs{x.name, build.initializer(make::float32(scale))};
   std::vector<Attribute> attributes;
   const bool omits = zp == 0 && rng.chance(1, 2);

@@ -131,7 +131,13 @@ class GraphDraft {
   int magnitude_;
   GrowingGraph seen_;
   std::vector<float> axis_scales_;
-  float last_scale_ = 0;  ///< of the DequantizeLinear added last, the first of an axis; 0 of none
+  /// Parameters of the value that dequantize() made last, with the first scale of an axis.
+  struct Parameters {
+    ElementType type = ElementType::undefined;
+    float scale = 0;
+    std::int64_t zero_point = 0;
+  };
+  Parameters last_;
   /// Initializers that weights were made of, which others of that shape may share.
   struct SharedWeights {
     Shape shape;

@@ -198,6 +198,7 @@ GraphChange overflow_in_softmax(const GraphStep& step) {
   if (x == nullptr || x->node.x_type != node.y_type || bits_of(node.y_type) != 8) return {};
   const bool is_signed = node.y_type == ElementType::int8;
   const GraphElements& shares = step.operand(0);
+  if (shares.size() == 0) return {};
   const auto inner = static_cast<std::size_t>(softmax->inner);
   const auto length = static_cast<std::size_t>(softmax->length);
   const auto row_of = [&](std::size_t i) { return i / (length * inner) * inner + i % inner; };

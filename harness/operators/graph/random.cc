@@ -57,8 +57,8 @@ Shape draw_shape(Rng& rng) {
   }
 }
 
-// The place of the largest or smallest number along an axis, in the end of a graph: it is an integer. In half of the
-// graphs of data that stand alone, whose scale may be negative: the order of codes is another then.
+// Ends a graph with the place of the largest or smallest number along an axis, which is an integer. Half of them read
+// data whose scale may be negative: the largest code is the smallest number then.
 std::optional<std::string> place_of_extreme(GraphDraft& d, const Wire& last) {
   Wire x = last;
   if (d.rng.chance(1, 2)) {
@@ -136,7 +136,7 @@ namespace qconform {
 Case graph_case(std::uint64_t seed, std::uint64_t index) {
   Case result = pruned(drawn_graphs::draw_graph(seed, index));
   result.id = "graphs-" + std::to_string(seed) + "-" + std::to_string(index);
-  // Where its nodes stand, in runtimes whose models have bodies of operators.
+  // Runtimes whose models have bodies of operators put the nodes there.
   Rng rng(seed + 3, index);
   if (rng.chance(1, 16)) result.id += rng.chance(1, 2) ? ".branches" : ".loop";
   result.expectation = Expectation::valid;

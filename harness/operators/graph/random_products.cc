@@ -106,7 +106,7 @@ std::optional<Wire> turned_matmul(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("MatMul", {x.name, turned}));
 }
 
-// A product in float16 of quantized weights, whose scales are of that type.
+// Multiplies in float16 by quantized weights, whose scales are of that type.
 std::optional<Wire> half_matmul(GraphDraft& d, const Wire& x) {
   if (x.shape.size() < 2 || d.opset() < 19) return std::nullopt;
   const std::int64_t columns = d.rng.between(1, 8);

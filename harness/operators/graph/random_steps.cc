@@ -9,7 +9,6 @@
 
 #include "harness/model/case_builder.h"
 #include "harness/operators/graph/graph_draft.h"
-#include "reference/numerics/floats.h"
 
 namespace qconform::drawn_graphs {
 namespace {
@@ -71,7 +70,7 @@ std::optional<Wire> pool(GraphDraft& d, const Wire& x) {
   return d.wire(d.build.node("AveragePool", {x.name}, attributes));
 }
 
-// With a scale for each index of any axis, from opset 13 on.
+// Adds data that have a scale for each index of some axis, where the opset has such scales.
 Wire operand_by_axis(GraphDraft& d, const Shape& shape, bool is_fed) {
   if (d.opset() < 13) return d.operand(shape, is_fed);
   Tensor codes = d.bytes(shape);

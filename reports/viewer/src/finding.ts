@@ -48,7 +48,7 @@ function evidence(diagnosis: Diagnosis): string {
   const { trial, examined } = diagnosis;
   const tried = trial.cases === 0 ? "" : `; reproduces ${count(trial.reproduced)} of ${counted(trial.cases, "trial case")}, ${count(trial.failing)} of them failing`;
   const others = diagnosis.contradicting
-    ? `; wrong of ${counted(diagnosis.contradicting, "passing case")}, which this backend computes otherwise: it has the defect in some of its paths`
+    ? `; gets ${counted(diagnosis.contradicting, "passing case")} wrong that this backend computes rightly: it has the defect in some of its paths only`
     : "";
   return `${counted(examined, "failing case")} examined element by element${tried}${others}`;
 }
@@ -110,7 +110,7 @@ function story(finding: Finding): HTMLElement {
     ["where", diagnosis ? place(diagnosis) : null],
     ["cured", diagnosis?.cured_by ? ["each of these cases that was tried is right with ", h("code", {}, `@${diagnosis.cured_by}`),
       diagnosis.beside?.length ? `; in some of them off as well: ${diagnosis.beside.join(", ")}` : "",
-      diagnosis.own_elements ? `; ${counted(diagnosis.own_elements, "element")} of the example wrong by it alone` : ""] : null],
+      diagnosis.own_elements ? `; with the others off, the example has ${counted(diagnosis.own_elements, "wrong element")}` : ""] : null],
     ["rewrites", diagnosis ? rewriting(diagnosis) : null],
     ["there", diagnosis?.behaves ? `behaves as: ${diagnosis.behaves}` : null],
     ["fails for", diagnosis?.thresholds?.join("; ") ?? null],

@@ -10,7 +10,7 @@
 namespace qconform {
 namespace {
 
-constexpr std::size_t kDrawnForms = 5;  // the first forms, which a case has by its id
+constexpr std::size_t kDrawnForms = 5;  // of the first ones one is drawn for a case of one node
 
 // The form of a drawn graph is a part of its id, "graphs-1-28.loop", which derived cases keep.
 const OrtForm& form_in(std::string_view id) {
@@ -20,9 +20,8 @@ const OrtForm& form_in(std::string_view id) {
   return found == kOrtForms.end() ? kOrtForms[0] : *found;
 }
 
-// Half the cases stand as in a model in use. By the case's name, which it keeps while it is shrunk. Waivers record what
-// the drawn forms show: another draw is another record. Graphs stand as in a model in use: what a runtime fuses there
-// is what they are for.
+// Half the cases of one node stand as in a model in use. The id draws the form: a case keeps it while it is shrunk.
+// Waivers record what the drawn forms show: another draw is another record.
 const OrtForm& drawn_form(const Case& test_case) {
   if (is_judged_as_graph(test_case)) return form_in(test_case.id);
   constexpr std::string_view kShrunk = ".shrunk";

@@ -41,7 +41,7 @@ struct FedModel {
 /// Without a form, the one that the id of a drawn graph names, or that is drawn by the id. Fails where the case is no
 /// model: case_to_fed_model().
 [[nodiscard]] Result<FedModel> ort_model(const Case& test_case, const OrtForm* form);
-/// The same, but the nodes stand in the graph in any form, where it shows how they are rewritten.
+/// As ort_model(), but the nodes stand in the graph in any form: there it shows how they are rewritten.
 [[nodiscard]] Result<FedModel> ort_graph_model(const Case& test_case, const OrtForm* form);
 /// The library's message without what it says first of the If or Loop that a form adds.
 [[nodiscard]] std::string told_of_nodes(std::string message);
