@@ -56,7 +56,7 @@ def test_a_crash_is_a_failure_of_the_test():
 
 
 def test_graphs_are_drawn_too():
-    @qconform.property(ops=["Graph"], suite="graphs", cases=10, seed=7)
+    @qconform.property(ops=["Graph"], suite="graphs", cases=10, seed=8)
     def computed(model, inputs):
         assert len(model.graph.node) > 1
         return samples.reference(model, inputs)

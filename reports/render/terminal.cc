@@ -104,7 +104,7 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
                 "; gets {} wrong that this backend computes rightly: it has the defect in some of its paths only",
                 plural(diagnosis.contradicting, "passing case"));
   if (diagnosis.status == "reproduced" && !(has_all && diagnosis.trial_cases > 0)) {
-    const std::string_view others =
+    const std::string others =
         contradicted.empty() ? "; no passing case that was held against it contradicts it" : contradicted;
     facts.push_back(
         {"support", fmt::format("reproduces every byte of {}{}", plural(diagnosis.examined, "failing case"), others)});
