@@ -33,10 +33,6 @@ constexpr std::uint64_t kExplanationWork = std::uint64_t{1} << 28;
 constexpr std::uint64_t kShrinkRuns = 3000;
 constexpr std::size_t kOfAMessage = 6;  // cases of one refusal or crash that experiments are made with
 
-bool has_wrong_output(const Failures& failures) {
-  return qconform::has_wrong_output(failures.smallest.verdict.kind);
-}
-
 // Failures that turned out to have one cause.
 struct CauseGroup {
   std::size_t backend = 0;
@@ -66,7 +62,9 @@ struct Symptom {
   std::string implied = {};
 
   // A crash or a refusal; its symptom is the message, which tells more than models could.
-  [[nodiscard]] bool is_without_values() const { return failures != nullptr && !has_wrong_output(*failures); }
+  [[nodiscard]] bool is_without_values() const {
+    return failures != nullptr && !has_wrong_output(failures->smallest.verdict.kind);
+  }
 };
 
 // Returns the smallest failing case of a symptom, the first, and the sample.
@@ -213,7 +211,7 @@ class ReportBuilder {
       const bool was_without_values = symptom.is_without_values();
       const bool fails = is_failure(verdict.kind);
       if (signature.empty()) signature = fails || was_without_values ? key.symptom : kUndetermined;
-      const bool crashes = fails && !qconform::has_wrong_output(verdict.kind);
+      const bool crashes = fails && !has_wrong_output(verdict.kind);
       if (symptom.failures != nullptr && (crashes || was_without_values)) verdict = symptom.failures->smallest.verdict;
       symptom.examined[index] = {std::move(signature),
                                  {input_bytes(test_case), index, std::move(verdict)},
@@ -262,7 +260,7 @@ class ReportBuilder {
     for (const auto& [symptom, left] : rests_) {
       const FailureKey& key = symptom->key;
       if (key.backend != group.backend || key.op_type != group.op_type || key.waiver != group.waiver) continue;
-      if (symptom->is_without_values() == has_wrong_output(group.failures)) continue;
+      if (symptom->is_without_values() == has_wrong_output(group.failures.smallest.verdict.kind)) continue;
       SampledFailures& part = parts.emplace_back(SampledFailures{.rest = left});
       for (const std::uint64_t index : symptom->drawn) {
         const auto examined = symptom->examined.find(index);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "harness/engine/execute.h"
 #include "harness/model/case_builder.h"
 #include "harness/model/judge/judge.h"
+#include "harness/operators/graph/graph.h"
 #include "harness/operators/graph/unit.h"
 #include "harness/suites/select.h"
 #include "harness/tests/test_scale.h"
@@ -174,15 +176,22 @@ std::string interface_name(const ::testing::TestParamInfo<Interface>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Here, GraphInterfaces, ::testing::ValuesIn(kInterfaces), interface_name);
 
+class OnnxRuntimeForms : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    backend::offer_libraries(libraries());
+    if (!backend::select("onnxruntime", RoundingProfile::correctly_rounded)) GTEST_SKIP() << "no ONNX Runtime";
+  }
+};
+
 // Without optimization ONNX Runtime computes graphs right: so it does in the bodies of operators, if they are made
 // right.
-TEST(OnnxRuntimeForms, ComputeTheSameInBodies) {
-  backend::offer_libraries(libraries());
+TEST_F(OnnxRuntimeForms, ComputeTheSameInBodies) {
   SuiteOptions options;
   options.cases = static_cast<std::uint64_t>(qconform::testing::scaled(100));
   for (const char* name : {"onnxruntime@disabled,form=branches", "onnxruntime@disabled,form=loop"}) {
     const auto opened = backend::select(name, RoundingProfile::correctly_rounded);
-    if (!opened) GTEST_SKIP() << opened.error().text();
+    ASSERT_TRUE(opened) << opened.error().text();
     const auto sources = open_suite("graphs", options);
     ASSERT_TRUE(sources);
     GuardedOutput output;
@@ -197,7 +206,7 @@ TEST(OnnxRuntimeForms, ComputeTheSameInBodies) {
 }
 
 // A case keeps its form while it is shrunk; names that users give choose none.
-TEST(OnnxRuntimeForms, AreNamedByDrawnGraphs) {
+TEST(OnnxRuntimeFormNames, ChooseTheFormOfDrawnGraphs) {
   const auto text_of = [](const char* id, bool is_of_graph = false) {
     Case graph = unit();
     graph.id = id;
@@ -211,14 +220,24 @@ TEST(OnnxRuntimeForms, AreNamedByDrawnGraphs) {
   EXPECT_EQ(text_of("mine.loop"), text_of("graphs-1-2"));
 }
 
+// The generator and the adapter know the same words.
+TEST(OnnxRuntimeFormNames, AreThoseThatGraphsAreDrawnWith) {
+  std::set<std::string> drawn;
+  for (std::uint64_t index = 0; index < 200; ++index) {
+    const std::string id = graph_case(1, index).id;
+    if (const auto dot = id.find('.'); dot != std::string::npos) drawn.insert(id.substr(dot + 1));
+  }
+  EXPECT_EQ(drawn, (std::set<std::string>{"branches", "loop"}));
+  for (const std::string& word : drawn) EXPECT_NE(ort_form_named(word), nullptr) << word;
+}
+
 // One cause is one finding, wherever the nodes stand.
-TEST(OnnxRuntimeForms, AreNotInMessages) {
-  backend::offer_libraries(libraries());
+TEST_F(OnnxRuntimeForms, AreNotInMessages) {
   std::vector<std::string> messages;
   for (const char* name : {"initializers", "branches", "loop"}) {
     const auto opened =
         backend::select(std::string("onnxruntime@all,form=") + name, RoundingProfile::correctly_rounded);
-    if (!opened) GTEST_SKIP() << opened.error().text();
+    ASSERT_TRUE(opened) << opened.error().text();
     Case graph = unit();
     graph.nodes[0].op_type = "Floor";
     graph.nodes[0].inputs.resize(1);

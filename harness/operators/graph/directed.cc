@@ -220,7 +220,7 @@ Wire even_rows(GraphDraft& draft) {
     const std::int64_t value = type == ElementType::uint8 ? draft.rng.between(0, 255) : draft.rng.between(-128, 127);
     values.insert(values.end(), static_cast<std::size_t>(shape[1]), value);
   }
-  const Wire q{draft.build.input(make::integers(type, shape, values)), type, shape};
+  const Wire q = draft.codes(make::integers(type, shape, values), true);
   // One draw after the other: a compiler may evaluate arguments in any order.
   const float scale = draft.draw_scale();
   return draft.dequantize(q, scale, draft.zero_point(type));

@@ -31,6 +31,12 @@ Tensor GraphDraft::multiples(Shape shape, std::int64_t least, std::int64_t most,
   return make::float32(std::move(shape), values);
 }
 
+Wire GraphDraft::codes(Tensor tensor, bool is_fed) {
+  Wire q{"", tensor.type, tensor.shape};
+  q.name = is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor));
+  return q;
+}
+
 Wire GraphDraft::dequantize(const Wire& q, float scale, std::int64_t zp, std::optional<std::int64_t> axis) {
   std::vector<std::string> inputs{q.name};
   std::vector<Attribute> attributes;
@@ -66,9 +72,8 @@ Wire GraphDraft::operand(Shape shape, bool is_fed, std::optional<ElementType> ty
   const bool is_per_axis = shape.size() > 1 && opset() >= 13 && rng.chance(1, 12);
   const std::int64_t zp = zero_point(chosen);  // one draw after the other: compilers order arguments differently
   // Other data times such a scale overflow.
-  if (magnitude_ == kHuge) tensor = make::filled(chosen, shape, zp);
-  const Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen,
-               std::move(shape)};
+  if (magnitude_ == kHuge) tensor = make::filled(chosen, std::move(shape), zp);
+  const Wire q = codes(std::move(tensor), is_fed);
   const float sign = !is_exact_ && rng.chance(1, 12) ? -1.0F : 1.0F;
   const float scale = sign * draw_scale();
   return dequantize(q, scale, zp, is_per_axis ? std::optional<std::int64_t>(1) : std::nullopt);
@@ -87,8 +92,7 @@ Wire GraphDraft::weights(Shape shape, std::optional<std::int64_t> axis) {
   }
   if (rng.chance(1, 16)) return float_weights(std::move(shape));
   const ElementType type = weight_type();
-  Tensor tensor = data(type, shape);
-  const Wire q{build.initializer(std::move(tensor)), type, std::move(shape)};
+  const Wire q = codes(data(type, std::move(shape)), false);
   const bool is_per_axis = axis && opset() >= 13 && rng.chance(1, 2);
   if (is_per_axis && !is_exact_ && rng.chance(1, 8)) axis = (*axis + 1) % static_cast<std::int64_t>(q.shape.size());
   axis_scales_.clear();

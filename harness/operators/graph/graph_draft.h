@@ -70,6 +70,9 @@ class GraphDraft {
   /// A zero point of the type: 0 of other types than int8 and uint8.
   std::int64_t zero_point(ElementType type);
 
+  /// Quantized data, fed or constant.
+  Wire codes(Tensor tensor, bool is_fed);
+
   /// DQ with one scale, or with one for each index of an axis.
   Wire dequantize(const Wire& q, float scale, std::int64_t zp, std::optional<std::int64_t> axis = {});
 

@@ -62,9 +62,7 @@ Shape draw_shape(Rng& rng) {
 std::optional<std::string> place_of_extreme(GraphDraft& d, const Wire& last) {
   Wire x = last;
   if (d.rng.chance(1, 2)) {
-    Tensor codes = d.bytes(draw_shape(d.rng));
-    Wire q{"", codes.type, codes.shape};
-    q.name = d.build.input(std::move(codes));
+    const Wire q = d.codes(d.bytes(draw_shape(d.rng)), true);
     const std::int64_t zp = d.zero_point(q.type);
     const float sign = d.rng.chance(1, 2) ? -1.0F : 1.0F;
     x = d.dequantize(q, sign * d.draw_scale(), zp);

@@ -283,7 +283,7 @@ std::optional<Wire> recurrent(GraphDraft& d, const Wire& x) {
   const auto weights = [&](std::int64_t from) {
     const double largest = largest_of(d.see(x.name, reference::Tier::exact)) * static_cast<double>(from) * 128;
     const int fitting = largest > 0 ? -static_cast<int>(std::ceil(std::log2(largest))) + 1 : -7;
-    const Wire q{d.build.initializer(d.data(int8, {1, gates, from})), int8, {1, gates, from}};
+    const Wire q = d.codes(d.data(int8, {1, gates, from}), false);
     return d.dequantize(q, std::ldexp(1.0F, std::max(fitting, -20)), 0).name;
   };
   std::vector<std::string> inputs{x.name};

@@ -73,9 +73,7 @@ std::optional<Wire> pool(GraphDraft& d, const Wire& x) {
 // Adds data that have a scale for each index of some axis, where the opset has such scales.
 Wire operand_by_axis(GraphDraft& d, const Shape& shape, bool is_fed) {
   if (d.opset() < 13) return d.operand(shape, is_fed);
-  Tensor codes = d.bytes(shape);
-  Wire q{"", codes.type, shape};
-  q.name = is_fed ? d.build.input(std::move(codes)) : d.build.initializer(std::move(codes));
+  const Wire q = d.codes(d.bytes(shape), is_fed);
   const std::int64_t zp = d.rng.chance(1, 2) ? 0 : d.zero_point(q.type);
   const auto axis = static_cast<std::int64_t>(d.rng.below(static_cast<std::uint32_t>(shape.size())));
   return d.dequantize(q, d.draw_scale(), zp, axis);
