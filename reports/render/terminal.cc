@@ -100,9 +100,8 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   const std::string contradicted =
       diagnosis.contradicting == 0
           ? ""
-          : fmt::format(
-                "; gets {} wrong that this backend computes rightly: it has the defect in some of its paths only",
-                plural(diagnosis.contradicting, "passing case"));
+          : fmt::format("; gets {} wrong, so the backend has the defect in some of its paths only",
+                        plural(diagnosis.contradicting, "passing case"));
   if (diagnosis.status == "reproduced" && !(has_all && diagnosis.trial_cases > 0)) {
     const std::string others =
         contradicted.empty() ? "; no passing case that was held against it contradicts it" : contradicted;

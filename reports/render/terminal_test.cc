@@ -240,7 +240,8 @@ TEST(FindingText, SaysHowManyPassingCasesContradictTheCause) {
     };
     EXPECT_THAT(support(), Not(HasSubstr("in some of its paths")));
     diagnosis.contradicting = 3;
-    EXPECT_THAT(support(), HasSubstr("gets 3 passing cases wrong that this backend computes rightly"));
+    EXPECT_THAT(support(),
+                HasSubstr("gets 3 passing cases wrong, so the backend has the defect in some of its paths only"));
     EXPECT_THAT(support(), Not(HasSubstr("no passing case")));
   }
 }

@@ -48,7 +48,7 @@ function evidence(diagnosis: Diagnosis): string {
   const { trial, examined } = diagnosis;
   const tried = trial.cases === 0 ? "" : `; reproduces ${count(trial.reproduced)} of ${counted(trial.cases, "trial case")}, ${count(trial.failing)} of them failing`;
   const others = diagnosis.contradicting
-    ? `; gets ${counted(diagnosis.contradicting, "passing case")} wrong that this backend computes rightly: it has the defect in some of its paths only`
+    ? `; gets ${counted(diagnosis.contradicting, "passing case")} wrong, so the backend has the defect in some of its paths only`
     : "";
   return `${counted(examined, "failing case")} examined element by element${tried}${others}`;
 }
