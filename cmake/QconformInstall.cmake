@@ -5,7 +5,8 @@ include(CMakePackageConfigHelpers)
 
 set(data "${CMAKE_INSTALL_DATADIR}/qconform")
 
-install(TARGETS qconform RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+set_target_properties(qconform PROPERTIES EXPORT_NAME program)
+install(TARGETS qconform EXPORT qconform RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 get_property(modules GLOBAL PROPERTY QCONFORM_ADAPTER_MODULE_TARGETS)
 if(modules)
   install(TARGETS ${modules} LIBRARY DESTINATION lib/qconform)
@@ -38,30 +39,30 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -E touch "${generated}/stamp"
   DEPENDS qconform CHANGELOG.md
   COMMENT "Writing manual pages and completion" VERBATIM)
-# Nobody installs what is built to find mistakes.
+# What is built to find mistakes is installed without them.
 if(QCONFORM_SANITIZE OR QCONFORM_COVERAGE)
   set(always "")
 else()
   set(always ALL)
 endif()
 add_custom_target(qconform_installed_texts ${always} DEPENDS "${generated}/stamp")
-install(DIRECTORY "${generated}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
-install(FILES "${generated}/qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${generated}/qconform.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+install(DIRECTORY "${generated}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}" OPTIONAL)
+install(FILES "${generated}/qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" OPTIONAL)
+install(FILES "${generated}/qconform.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" OPTIONAL)
 # zsh looks in the first below /usr/local, Debian's zsh in the second below /usr.
 foreach(folder site-functions vendor-completions)
-  install(FILES "${generated}/_qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/${folder}")
+  install(FILES "${generated}/_qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/${folder}" OPTIONAL)
 endforeach()
-install(FILES "${generated}/CHANGELOG.md.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${generated}/CHANGELOG.md.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
 install(FILES cmake/copyright DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# For authors of plugins: pkg-config's "qconform", CMake's qconform::backend. A header, nothing to link.
-add_library(qconform_backend_interface INTERFACE)
-set_target_properties(qconform_backend_interface PROPERTIES EXPORT_NAME backend)
-target_include_directories(qconform_backend_interface INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+# For authors of plugins: pkg-config's "qconform"; CMake's package, with the header, the program and gates as tests.
 install(TARGETS qconform_backend_interface EXPORT qconform)
 set(package "${CMAKE_INSTALL_DATADIR}/cmake/qconform")
-install(EXPORT qconform NAMESPACE qconform:: FILE qconformConfig.cmake DESTINATION "${package}")
+install(EXPORT qconform NAMESPACE qconform:: FILE qconformTargets.cmake DESTINATION "${package}")
+configure_package_config_file(cmake/qconformConfig.cmake.in "${PROJECT_BINARY_DIR}/qconformConfig.cmake"
+                              INSTALL_DESTINATION "${package}" PATH_VARS data)
+install(FILES "${PROJECT_BINARY_DIR}/qconformConfig.cmake" cmake/QconformGate.cmake DESTINATION "${package}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/qconformConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${PROJECT_BINARY_DIR}/qconformConfigVersion.cmake" DESTINATION "${package}")
@@ -72,4 +73,7 @@ if(QCONFORM_TESTS AND always AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME release/installed_tree
            COMMAND "${PROJECT_SOURCE_DIR}/harness/tests/installed_tree.sh" --build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
   set_tests_properties(release/installed_tree PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME release/outside_project
+           COMMAND "${PROJECT_SOURCE_DIR}/harness/tests/outside_project.sh" "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(release/outside_project PROPERTIES LABELS unit TIMEOUT 300)
 endif()

@@ -4,7 +4,7 @@
 #
 # Sets QCONFORM_HAS_VIEWER, QCONFORM_NO_VIEWER (why not) and QCONFORM_VIEWER_DIR, the folder with the
 # packages; defines qconform_viewer_source(VARIABLE), the C++ file with the page or with its absence.
-option(QCONFORM_VIEWER "Build the page of HTML reports where Node.js and npm are there" ON)
+option(QCONFORM_VIEWER "Build the page of HTML reports where Node.js and npm are there" ${PROJECT_IS_TOP_LEVEL})
 set(QCONFORM_VIEWER_SOURCE "${PROJECT_SOURCE_DIR}/reports/viewer")
 set(QCONFORM_VIEWER_DIR "${PROJECT_BINARY_DIR}/viewer")
 set(QCONFORM_HAS_VIEWER OFF)

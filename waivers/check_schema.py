@@ -21,6 +21,7 @@ BROKEN = (
     lambda d: d["waivers"][0]["versions"].pop("to"),
     lambda d: d["waivers"][0].update(signature={}),
     lambda d: d["waivers"][0]["signature"].update(defects=["half-away"]),
+    lambda d: d["waivers"][0]["signature"].update(findings=["half-away"]),
     lambda d: d["waivers"][0]["signature"]["cases"][0].update(case="12"),
 )
 

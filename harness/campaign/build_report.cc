@@ -141,7 +141,6 @@ class ReportBuilder {
     std::stable_sort(ordered.begin(), ordered.end(),
                      [](const Symptom* a, const Symptom* b) { return a->cases > b->cases; });
     for (Symptom* symptom : ordered) {
-      if (options_.draft != nullptr && symptom->failures != nullptr && symptom->key.waiver.empty()) draft(*symptom);
       examine(*symptom, 1);
     }
     for (Symptom* symptom : ordered) {
@@ -180,13 +179,6 @@ class ReportBuilder {
   [[nodiscard]] bool is_explained(const Symptom& symptom) const {
     if (!options_.judge.explain || !symptom.key.waiver.empty()) return false;
     return !symptom.is_without_values() || diagnose::ends_alike(symptom.failures->smallest.verdict.kind);
-  }
-
-  void draft(const Symptom& symptom) {
-    const FailingCase& smallest = symptom.failures->smallest;
-    Backend& backend = *backends_[symptom.key.backend];
-    const Case test_case = options_.case_at(smallest.index);
-    options_.draft->add(backend.info(), test_case, execute_for_judge(backend, test_case, output_), smallest.verdict);
   }
 
   void examine(Symptom& symptom, std::size_t most) {
@@ -388,6 +380,11 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
   report.findings = builder.findings();
   count_undetermined(report);
   report.results = builder.results();
+  const auto waive = [&] {
+    if (options.judge.waivers != nullptr)
+      waive_findings(*options.judge.waivers, builder.diagnosis().cases_outside(), report);
+  };
+  waive();
   replay_findings(report, backends, options.judge.policy);
   if (!options.shrink) return;
   shrink::shrink_findings(report, backends, options.judge.policy,
@@ -399,6 +396,7 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
                             if (options.progress) options.progress("shrinking " + finding.id);
                             builder.diagnosis().refine(finding, backend);
                           });
+  waive();
 }
 
 namespace {

@@ -44,7 +44,6 @@ struct CampaignSnapshot {
 struct ReportOptions {
   JudgeOptions judge;
   CaseAt case_at;
-  WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
   bool shrink = true;
   /// For explaining, and as many for shrinking: what is not looked at by then is undetermined, and not shrunk.
   double seconds = 120;

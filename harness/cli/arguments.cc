@@ -54,7 +54,8 @@ void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::st
   command.add_option("--waivers", options.file,
                      "File of known discrepancies, which do not make the run fail, or none (default: " + default_text +
                          "; docs/formats.md)");
-  command.add_option("--draft-waivers", options.draft, "File for waivers of what the run finds; you add the reasons");
+  command.add_option("--draft-waivers", options.draft,
+                     "File for waivers of the findings, one each, which hold for every seed; you add the reasons");
 }
 
 Result<std::optional<Waivers>> chosen_waivers(const WaiverOptions& options, const std::filesystem::path& otherwise) {
@@ -63,9 +64,9 @@ Result<std::optional<Waivers>> chosen_waivers(const WaiverOptions& options, cons
   return in_context("--waivers", Waivers::load(file));
 }
 
-Result<void> write_draft(const WaiverOptions& options, const WaiverDraft& draft) {
+Result<void> write_draft(const WaiverOptions& options, const Report& report) {
   if (options.draft.empty()) return {};
-  return write_file(options.draft, draft.text());
+  return write_file(options.draft, draft_waivers(report));
 }
 
 Result<std::chrono::duration<double>> parse_duration(const std::string& field, std::string_view text) {

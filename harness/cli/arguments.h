@@ -39,8 +39,9 @@ void add_defects_option(CLI::App& command, std::vector<std::string>& files);
 [[nodiscard]] Result<void> use_defects(const std::vector<std::string>& files);
 
 struct WaiverOptions {
-  std::string file;   ///< empty: none was named
-  std::string draft;  ///< file to write waivers to for what is found; empty: none
+  std::string file = {};   ///< empty: none was named
+  std::string draft = {};  ///< file to write waivers to for what is found; empty: none
+  std::string pins = {};   ///< file to write waivers of the very cases and answers to; empty: none
 };
 
 void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::string& default_text);
@@ -49,8 +50,8 @@ void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::st
 [[nodiscard]] Result<std::optional<Waivers>> chosen_waivers(const WaiverOptions& options,
                                                             const std::filesystem::path& otherwise);
 
-/// Writes the draft if one was asked for.
-[[nodiscard]] Result<void> write_draft(const WaiverOptions& options, const WaiverDraft& draft);
+/// Writes waivers for the findings of the report if they were asked for.
+[[nodiscard]] Result<void> write_draft(const WaiverOptions& options, const Report& report);
 
 /// "90s", "10m", "8h" or "500ms": a whole or decimal number above 0 and a unit. `field` is the option that the
 /// error names.

@@ -91,9 +91,7 @@ std::optional<gate::ReportSide> report_before(FuzzOptions& options) {
 
 Result<int> deliver_plan(FuzzPlan& plan, guided::GuidedResult done) {
   QCONFORM_ASSIGN(auto backends, plan.driver.open());
-  WaiverDraft draft;
   campaign::ReportOptions options = plan.report_options(done.snapshot.case_at);
-  if (!plan.options.waivers.draft.empty()) options.draft = &draft;
   ProgressLine line;
   options.progress = told_on(line);
   Report report = campaign_report(done.snapshot, backends, options);
@@ -101,7 +99,7 @@ Result<int> deliver_plan(FuzzPlan& plan, guided::GuidedResult done) {
   const std::string& since = plan.options.since;
   if (!since.empty()) add_histories(since, backends, plan.judge.policy, plan.sandbox, report);
   if (done.snapshot.fault) report.stopped = done.snapshot.fault->text();
-  QCONFORM_TRY(write_draft(plan.options.waivers, draft));
+  QCONFORM_TRY(write_draft(plan.options.waivers, report));
   plan.options.forms.before = report_before(plan.options);
   auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {

@@ -236,7 +236,6 @@ Result<void> choose_driver(FuzzPlan& plan) {
 campaign::ReportOptions FuzzPlan::report_options(const campaign::CaseAt& case_at) const {
   return {.judge = judge,
           .case_at = case_at,
-          .draft = nullptr,
           .shrink = options.shrink,
           .suite = driver.identity.suite_name(),
           .progress = {}};

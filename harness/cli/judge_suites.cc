@@ -352,7 +352,7 @@ struct Gathered {
 
   Learnt learnt;
   ContractCheck check;
-  WaiverDraft draft;
+  PinnedDraft pins;
   GraphSample graphs;
   PowerMeters power;
   diagnose::CampaignDiagnosis diagnosis;
@@ -400,7 +400,7 @@ class Judging {
             .progress = [this](const Progress& progress) { line_.update(progress); },
             .stop = &Interruption::happened,
             .waivers = waivers,
-            .draft = &gathered_.draft,
+            .pins = &gathered_.pins,
             .diagnoser = options_.explain ? &diagnoser_ : nullptr,
             .fail_fast = options_.fail_fast,
             .news =
@@ -490,12 +490,19 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   print_note(newer.text());
   for (const std::string& text : cache::notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
-  QCONFORM_TRY(write_draft(options.waivers, gathered.draft));
+  if (!options.waivers.pins.empty()) QCONFORM_TRY(write_file(options.waivers.pins, gathered.pins.text()));
+  // Those that come with qconform are for exactly its vectors.
+  const auto waive = [&] {
+    if (waivers && !is_default) waive_findings(*waivers, gathered.diagnosis.cases_outside(), report);
+  };
+  waive();
   if (report.stopped.empty()) replay_findings(report, backends, policy);
   if (options.shrink && report.stopped.empty()) {
     shrink_with(options, backends, policy, waivers ? &*waivers : nullptr, gathered.diagnosis, report);
     if (Interruption::happened()) print_note("interrupted: some findings are told without their cause, or not shrunk");
+    waive();
   }
+  QCONFORM_TRY(write_draft(options.waivers, report));
   add_element_maps(report, backends, policy);
   add_rewritings(gathered.graphs, options.expects_fusion, backends, report);
   if (!options.since.empty()) add_histories(options.since, backends, policy, sandbox, report);
@@ -548,6 +555,8 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
   options.sandbox.guard = "full";  // a suite is small, a campaign is not
   add_sandbox_options(command, options.sandbox);
   add_waiver_options(command, options.waivers, waived);
+  command.add_option("--pin-waivers", options.waivers.pins,
+                     "File for waivers of these very cases and answers, for suites that stay as they are");
   command.add_flag(
       "--power", options.power,
       "Measure how many defect models the cases detect that each backend computes, of those that some case "

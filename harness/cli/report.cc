@@ -11,6 +11,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
+#include "reports/gate/baseline.h"
 #include "reports/gate/gate.h"
 #include "reports/render/forms.h"
 #include "reports/render/terminal.h"
@@ -231,7 +232,7 @@ Result<int> build_report(const MergeOptions& options, const campaign::CampaignSn
   SandboxOptions workers = sandbox_from(identity.sandbox);
   workers.arm64_program = options.workers.arm64_program;
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(workers));
-  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({identity.waivers, ""}, ""));
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({.file = identity.waivers}, ""));
   auto backends = backend::select_all(identity.backends, arithmetic_of(policy.profile), sandbox);
   if (!backends) {
     Error error = backends.error();
@@ -243,7 +244,6 @@ Result<int> build_report(const MergeOptions& options, const campaign::CampaignSn
   const campaign::ReportOptions report_options{
       .judge = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
       .case_at = merged.case_at,
-      .draft = nullptr,
       .shrink = options.shrink,
       .suite = identity.suite_name(),
       .progress = told_on(line)};
@@ -291,6 +291,7 @@ struct GateOptions {
   std::string baseline;
   std::string report;
   std::string waivers;
+  std::string stored;  ///< file for the report as a baseline; empty: none
   std::string bench_baseline;
   std::string bench;
   double slower = 5;
@@ -301,10 +302,13 @@ struct GateOptions {
   bool json = false;
 };
 
-Result<void> add_speed(const GateOptions& options, gate::GateResult& comparison) {
-  if (options.bench.empty()) return {};
-  QCONFORM_ASSIGN(const auto before, in_context("--bench-baseline", gate::load_speeds(options.bench_baseline)));
-  QCONFORM_ASSIGN(const auto now, in_context("--bench", gate::load_speeds(options.bench)));
+Result<void> add_speed(const GateOptions& options, const std::optional<gate::Speeds>& stored, const gate::Speeds& now,
+                       gate::GateResult& comparison) {
+  if (options.bench_baseline.empty() && !stored)
+    return fail("--bench", "the baseline has no speeds: name its bench.json with --bench-baseline");
+  QCONFORM_ASSIGN(const auto before, options.bench_baseline.empty()
+                                         ? Result<gate::Speeds>(*stored)
+                                         : in_context("--bench-baseline", gate::load_speeds(options.bench_baseline)));
   QCONFORM_ASSIGN(auto changes, gate::compare_speed(before, now, options.slower / 100));
   for (gate::Change& change : changes) comparison.changes.push_back(std::move(change));
   std::stable_sort(comparison.changes.begin(), comparison.changes.end(),
@@ -333,18 +337,15 @@ Result<void> write_forms(const GateOptions& options, const gate::GateResult& com
   return write("page", options.html, page);
 }
 
-Result<int> run_gate(const GateOptions& options) {
-  ReportForms forms;
-  forms.html = options.html;
-  QCONFORM_TRY(check_forms(forms));
+Result<int> compare_with_baseline(const GateOptions& options, gate::ReportSide current,
+                                  const std::optional<gate::Speeds>& speeds) {
   gate::ReportSide baseline{.file = options.baseline, .report = {}};
-  gate::ReportSide current{.file = options.report, .report = {}};
-  QCONFORM_ASSIGN(baseline.report, in_context("--baseline", report::load_report(baseline.file)));
-  QCONFORM_ASSIGN(current.report, report::load_report(current.file));
-  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({.file = options.waivers, .draft = {}}, ""));
+  QCONFORM_ASSIGN(auto stored, in_context("--baseline", gate::load_baseline(baseline.file)));
+  baseline.report = std::move(stored.report);
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({.file = options.waivers}, ""));
   QCONFORM_ASSIGN(auto comparison,
                   gate::compare(std::move(baseline), std::move(current), waivers ? &*waivers : nullptr));
-  QCONFORM_TRY(add_speed(options, comparison));
+  if (speeds) QCONFORM_TRY(add_speed(options, stored.speeds, *speeds, comparison));
   if (options.json) {
     write_document_text(gate::to_json(comparison));
   } else {
@@ -354,25 +355,54 @@ Result<int> run_gate(const GateOptions& options) {
   return comparison.passes() ? kConforms : kDoesNotConform;
 }
 
+Result<int> run_gate(const GateOptions& options) {
+  if (options.baseline.empty() && options.stored.empty())
+    return fail("gate", "expected --baseline FILE to compare with, or --store-baseline FILE");
+  ReportForms forms;
+  forms.html = options.html;
+  QCONFORM_TRY(check_forms(forms));
+  gate::ReportSide current{.file = options.report, .report = {}};
+  QCONFORM_ASSIGN(current.report, report::load_report(current.file));
+  std::optional<gate::Speeds> speeds;
+  if (!options.bench.empty()) {
+    QCONFORM_ASSIGN(speeds, in_context("--bench", gate::load_speeds(options.bench)));
+  }
+  const std::string stored =
+      options.stored.empty() ? "" : gate::baseline_text(current.report, speeds ? &*speeds : nullptr);
+  int code = kConforms;
+  if (!options.baseline.empty()) {
+    QCONFORM_ASSIGN(code, compare_with_baseline(options, std::move(current), speeds));
+  }
+  if (options.stored.empty()) return code;
+  QCONFORM_TRY(in_context("--store-baseline", write_file(options.stored, stored)));
+  say(stderr, "baseline {}\n", shown(options.stored));
+  return code;
+}
+
 }  // namespace
 
 void add_gate(CLI::App& app, Action& action) {
   auto options = std::make_shared<GateOptions>();
   CLI::App* command = app.add_subcommand("gate", "Compare a report with a baseline: what got worse");
   command->footer(
-      "example: qconform gate --baseline baseline.json build/reports/run/report.json --markdown summary.md\n"
+      "example: qconform gate --store-baseline ci/baseline.json build/reports/run/report.json\n"
+      "example: qconform gate --baseline ci/baseline.json build/reports/run/report.json --markdown summary.md\n"
       "A new finding, a wider one and fewer tests are worse: docs/gate.md.\n"
       "Exit code: 0 nothing got worse, 1 something did, or a waiver expired, 2 wrong use, a file that cannot be read, "
       "or reports that cannot be compared.");
-  command->add_option("--baseline", options->baseline, "report.json to compare with")->required();
+  command->add_option("--baseline", options->baseline,
+                      "Baseline to compare with: what --store-baseline wrote, or a report.json");
+  command->add_option("--store-baseline", options->stored,
+                      "File for the baseline of this report, and of --bench: counts, findings and speeds, a line each");
   command->add_option("REPORT", options->report, "report.json of the change")->required();
   command->add_option("--waivers", options->waivers,
                       "File of known discrepancies that do not count, or none (default: the waivers of the run; "
                       "docs/formats.md)");
-  CLI::Option* before = command->add_option("--bench-baseline", options->bench_baseline, "bench.json of the baseline");
   CLI::Option* now = command->add_option("--bench", options->bench, "bench.json of the change");
-  before->needs(now);
-  now->needs(before);
+  command
+      ->add_option("--bench-baseline", options->bench_baseline,
+                   "bench.json to compare with (default: the speeds in the baseline)")
+      ->needs(now);
   command
       ->add_option(
           "--slower", options->slower,

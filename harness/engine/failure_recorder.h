@@ -28,7 +28,7 @@ class FailureRecorder {
   /// When the cases from now on are explained, of those that wait.
   void set_turn(int turn) { turn_ = turn; }
 
-  /// How many cases failed, those aside that a waiver covers.
+  /// How many cases failed, those aside that a waiver covers, or may cover once they have names.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
   /// Adds a failure to the findings, or tells the diagnoser of a case that passed; both may have to wait. Returns the
@@ -42,9 +42,8 @@ class FailureRecorder {
     }
     const Waiver* waiver = waiver_of(backend, test_case, outcome, verdict);
     if (waiver == nullptr) {
-      ++failures_;
-      if (options_.draft != nullptr) options_.draft->add(info_of(backend), test_case, outcome, verdict);
-      if (options_.news) options_.news(backend, test_case, verdict);
+      if (options_.pins != nullptr) options_.pins->add(info_of(backend), test_case, outcome, verdict);
+      note_news(backend, test_case, verdict);
     } else {
       ++report_.backends[backend].operators[test_case.subject()].waived[static_cast<std::size_t>(verdict.kind)];
     }
@@ -95,6 +94,12 @@ class FailureRecorder {
                                         const Verdict& verdict) const {
     if (options_.waivers == nullptr) return nullptr;
     return options_.waivers->covering(info_of(backend), test_case, outcome, verdict, options_.policy);
+  }
+
+  void note_news(std::size_t backend, const Case& test_case, const Verdict& verdict) {
+    if (options_.waivers != nullptr && options_.waivers->may_cover(info_of(backend), test_case, verdict)) return;
+    ++failures_;
+    if (options_.news) options_.news(backend, test_case, verdict);
   }
 
   [[nodiscard]] bool can_wait() const { return options_.explains_last && options_.diagnoser != nullptr; }

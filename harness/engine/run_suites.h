@@ -44,7 +44,7 @@ struct SuiteRunOptions {
   std::function<void(const Progress&)> progress = {};  ///< called after every case; may be empty
   std::function<bool()> stop = {};                     ///< asked before every case whether to end; may be empty
   const Waivers* waivers = nullptr;                    ///< waivers of what may fail; null: nothing may
-  WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
+  PinnedDraft* pins = nullptr;                         ///< gets the failures that no waiver covers; may be null
   Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
   std::optional<std::uint64_t> fail_fast = {};         ///< ends at so many failing verdicts that no waiver covers
   /// Called with each failure that no waiver covers, as soon as it is judged; may be empty.

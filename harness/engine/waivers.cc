@@ -1,5 +1,7 @@
 #include "harness/engine/waivers.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -124,15 +126,18 @@ std::string signature_of(const diagnose::DefectModel& model) {
   return ids;
 }
 
-// Whether the report shows that one of the waiver's models computes all of the finding.
+// Whether the report shows that the waiver speaks of all of the finding: it names it, or one of its models computes it.
 bool accounts_for(const Waiver& waiver, const Finding& finding) {
   const auto& diagnosis = finding.diagnosis;
-  if (!diagnosis || diagnosis->status != "explained" || diagnosis->examined != finding.cases) return false;
   if (!waiver.instead.empty() || (waiver.detail && *waiver.detail != finding.verdict.detail)) return false;
   const auto is_met = [&](const std::string& condition) {
-    return std::find(diagnosis->when.begin(), diagnosis->when.end(), condition) != diagnosis->when.end();
+    return diagnosis && std::find(diagnosis->when.begin(), diagnosis->when.end(), condition) != diagnosis->when.end();
   };
-  return std::all_of(waiver.region.begin(), waiver.region.end(), is_met) &&
+  if (!std::all_of(waiver.region.begin(), waiver.region.end(), is_met)) return false;
+  if (!waiver.findings.empty()) {
+    return std::find(waiver.findings.begin(), waiver.findings.end(), finding.signature) != waiver.findings.end();
+  }
+  return diagnosis && diagnosis->status == "explained" && diagnosis->examined == finding.cases &&
          std::any_of(waiver.models.begin(), waiver.models.end(),
                      [&](const diagnose::DefectModel& model) { return signature_of(model) == finding.signature; });
 }
@@ -223,11 +228,110 @@ const Waiver* Waivers::covering(const BackendInfo& backend, const Case& test_cas
     if (waiver.detail && *waiver.detail != verdict.detail) continue;
     if (is_pinned(waiver.cases, test_case, outcome)) return &waiver;
     // A profile that pins one expression has no sets to examine elements by.
-    if (!waiver.cases.empty() || answer == nullptr || !tier_of(policy.profile)) continue;
+    if (!waiver.cases.empty() || !waiver.findings.empty() || answer == nullptr || !tier_of(policy.profile)) continue;
     const Policy own = policy_for(test_case, policy);
     if (is_explained(waiver, test_case, *answer, own) && lies_in(waiver.region, test_case, own)) return &waiver;
   }
   return nullptr;
+}
+
+namespace {
+
+bool names(const Waiver& waiver, const Finding& finding) {
+  const auto& all = waiver.findings;
+  return waiver.op_type == finding.op_type && waiver.verdict == finding.kind &&
+         (!waiver.detail || *waiver.detail == finding.verdict.detail) &&
+         std::find(all.begin(), all.end(), finding.signature) != all.end();
+}
+
+// Counts the cases of a finding that is waived. A campaign tells how many there are by a sample: where every finding of
+// the kind is waived, all of its cases are.
+void count_waived(const Finding& finding, Report& report) {
+  for (BackendResult& backend : report.backends) {
+    const auto found = backend.operators.find(finding.op_type);
+    if (backend.info.name != finding.backend || found == backend.operators.end()) continue;
+    const auto kind = static_cast<std::size_t>(finding.kind);
+    std::uint64_t& waived = found->second.waived[kind];
+    const bool are_all = std::all_of(report.findings.begin(), report.findings.end(), [&](const Finding& other) {
+      return other.backend != finding.backend || other.op_type != finding.op_type || other.kind != finding.kind ||
+             other.waiver || !other.met_while_shrinking.empty();
+    });
+    const bool is_sampled = report.campaign && are_all && found->second.undetermined == 0;
+    const std::uint64_t most = found->second.verdicts[kind];
+    waived = is_sampled ? most : std::min(most, waived + finding.cases);
+  }
+}
+
+// What keeps a waiver from covering a finding that it names; empty where nothing does.
+std::string obstacle(const Waiver& waiver, const Finding& finding, const CasesOutside& outside) {
+  if (waiver.region.empty()) return {};
+  const auto lacking = outside ? outside(finding, waiver.region) : std::nullopt;
+  if (!lacking) return fmt::format("does not cover {}: what its cases have in common is not known", finding.id);
+  if (*lacking == 0) return {};
+  return fmt::format("does not cover {}: {} of its cases lie outside of the waiver's region ({})", finding.id, *lacking,
+                     fmt::join(waiver.region, ", "));
+}
+
+// Tells of conditions under which alone a waived finding fails, and which its waiver does not demand.
+std::string unsaid_conditions(const Waiver& waiver, const Finding& finding) {
+  if (!finding.diagnosis || finding.diagnosis->precision < 1 || finding.diagnosis->when_elements > 0) return {};
+  std::vector<std::string> unsaid;
+  for (const std::string& condition : finding.diagnosis->when) {
+    const auto& said = waiver.region;
+    if (std::find(said.begin(), said.end(), condition) == said.end()) unsaid.push_back(condition);
+  }
+  if (unsaid.empty()) return {};
+  return fmt::format("covers more than was seen: {} fails only when {}", finding.id, fmt::join(unsaid, ", "));
+}
+
+// Describes what the waiver did of one backend's findings.
+WaiverUse use_of(const Waiver& waiver, const BackendInfo& backend, const CasesOutside& outside, const Report& report) {
+  WaiverUse use{.id = waiver.id, .backend = backend.name};
+  std::vector<std::string> notes;
+  for (const Finding& finding : report.findings) {
+    if (finding.backend != backend.name) continue;
+    std::string note;
+    if (finding.waiver && finding.waiver->id == waiver.id) {
+      use.cases += finding.cases;
+      if (!waiver.findings.empty()) note = unsaid_conditions(waiver, finding);
+    } else if (!finding.waiver && names(waiver, finding)) {
+      note = obstacle(waiver, finding, outside);
+    }
+    if (!note.empty()) notes.push_back(std::move(note));
+  }
+  if (notes.empty() && use.cases == 0) notes.emplace_back("waives nothing here");
+  use.note = fmt::format("{}", fmt::join(notes, "; "));
+  return use;
+}
+
+}  // namespace
+
+void waive_findings(const Waivers& waivers, const CasesOutside& outside, Report& report) {
+  report.waivers.clear();
+  for (const BackendResult& backend : report.backends) {
+    for (const Waiver* waiver : waivers.of(backend.info)) {
+      for (Finding& finding : report.findings) {
+        if (finding.waiver || finding.backend != backend.info.name || !names(*waiver, finding)) continue;
+        if (!obstacle(*waiver, finding, outside).empty()) continue;
+        finding.waiver = WaivedBy{waiver->id, waiver->reason, waiver->reference};
+        if (finding.met_while_shrinking.empty()) count_waived(finding, report);
+      }
+    }
+  }
+  for (const BackendResult& backend : report.backends) {
+    for (const Waiver* waiver : waivers.of(backend.info)) {
+      const auto asked = backend.operators.find(waiver->op_type);
+      if (asked == backend.operators.end() || asked->second.cases() == 0) continue;
+      report.waivers.push_back(use_of(*waiver, backend.info, outside, report));
+    }
+  }
+}
+
+bool Waivers::may_cover(const BackendInfo& backend, const Case& test_case, const Verdict& verdict) const {
+  return std::any_of(waivers_.begin(), waivers_.end(), [&](const Waiver& waiver) {
+    return !waiver.findings.empty() && waiver.op_type == test_case.subject() && waiver.verdict == verdict.kind &&
+           applies(waiver, backend);
+  });
 }
 
 std::filesystem::path waivers_file() {

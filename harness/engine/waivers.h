@@ -1,13 +1,14 @@
 // Known discrepancies of backends: what a run may find without failing.
 //
 // A waiver covers only a defect that somebody has seen: it names backend and version, and its signature is
-// either the cases with the very answers that were seen, or what the backend computes in place of the
-// right answer, which must account for every wrong element bit for bit. Another wrong answer to the same
-// case is a finding. docs/formats.md describes the file.
+// one of three things: the cases with the very answers that were seen; what the backend computes in place of the
+// right answer, which must account for every wrong element bit for bit; or findings by the names that reports give
+// them. Another wrong answer is a finding. docs/formats.md describes the file.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,8 +58,9 @@ struct Waiver {
   std::string last_version;           ///< newest one: an open end would cover releases that nobody has looked at
   std::string op_type;
   VerdictKind verdict = VerdictKind::wrong;
-  // The signature: either cases, or one or both of the others.
+  // The signature: either cases, or findings, or one or both of the others.
   std::vector<WaivedCase> cases;
+  std::vector<std::string> findings;          ///< signatures of findings, as reports have them
   std::vector<Replacement> instead;           ///< the case that the backend computes instead
   std::vector<diagnose::DefectModel> models;  ///< defects of the computation, each with each arithmetic
   std::vector<std::string> region;    ///< features (harness/model/defects/diagnosed_case.h) that a case must have
@@ -87,6 +89,8 @@ class Waivers {
   /// The first waiver that covers a failing verdict, or null.
   [[nodiscard]] const Waiver* covering(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
                                        const Verdict& verdict, const Policy& policy) const;
+  /// Whether a waiver of findings may cover a failing verdict: that is known once the failures have names.
+  [[nodiscard]] bool may_cover(const BackendInfo& backend, const Case& test_case, const Verdict& verdict) const;
   /// Those of a backend at its version on this CPU that have not expired.
   [[nodiscard]] std::vector<const Waiver*> of(const BackendInfo& backend) const;
 
@@ -107,9 +111,22 @@ class Waivers {
   std::string today_;
 };
 
-/// Drafts waivers for the failures of a run, with pinned answers and without reasons: reading the file fails until
-/// somebody adds the reasons.
-class WaiverDraft {
+/// Returns how many failing cases of a finding, of those that are known, lack one of the conditions; nothing where none
+/// is known.
+using CasesOutside = std::function<std::optional<std::uint64_t>(const Finding&, const std::vector<std::string>&)>;
+
+/// Waives the findings of a report that a waiver names, if none of their cases lies outside of its region, and counts
+/// their cases as waived. Notes what every waiver did that is for one of the backends and an operator that it was asked
+/// for: Report::waivers. Findings that come up later are waived by another call. `outside` may be empty: then no waiver
+/// with a region applies.
+void waive_findings(const Waivers& waivers, const CasesOutside& outside, Report& report);
+
+/// Drafts a waiver for each finding that none covers, by its name and conditions, for every seed. Reading the file
+/// fails until somebody adds the reasons.
+[[nodiscard]] std::string draft_waivers(const Report& report);
+
+/// Drafts waivers for the failures of a run, with pinned answers and without reasons, for the very cases of the run.
+class PinnedDraft {
  public:
   void add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome, const Verdict& verdict);
   [[nodiscard]] std::string text() const;

@@ -170,19 +170,22 @@ class WaiverReader : public JsonFields {
   }
 
   bool signature(const Json& value, const std::string& where, Waiver& out) {
-    if (!object(value, where, {}, {"cases", "instead", "defects", "region", "detail", "cpus"})) return false;
+    if (!object(value, where, {}, {"cases", "findings", "instead", "defects", "region", "detail", "cpus"}))
+      return false;
     const bool computes = value.contains("instead") || value.contains("defects");
-    if (value.contains("cases") == computes) {
-      return refuse(where, "expected either \"cases\", or \"instead\" or \"defects\" or both");
+    if (int{value.contains("cases")} + int{value.contains("findings")} + int{computes} != 1) {
+      return refuse(where, "expected either \"findings\", or \"cases\", or \"instead\" or \"defects\" or both");
     }
     if (value.contains("region")) {
       const std::string path = json_path(where, "region");
-      if (!value.contains("defects")) return refuse(path, "goes with \"defects\" only");
+      if (!value.contains("defects") && !value.contains("findings"))
+        return refuse(path, "goes with \"findings\" or \"defects\" only");
       if (!region(value["region"], path, out.region)) return false;
     }
     if (value.contains("detail") && !text(value, where, "detail", out.detail.emplace())) return false;
     if (value.contains("cpus") && !names(value["cpus"], json_path(where, "cpus"), out.cpus)) return false;
     if (value.contains("cases")) return cases(value["cases"], json_path(where, "cases"), out.cases);
+    if (value.contains("findings")) return names(value["findings"], json_path(where, "findings"), out.findings);
     if (value.contains("instead") &&
         !instead(value["instead"], json_path(where, "instead"), *operator_of_subject(out.op_type), out.instead)) {
       return false;
@@ -241,7 +244,47 @@ Result<Waivers> Waivers::load(const std::filesystem::path& file) {
   return in_context(file.string(), parse(text, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))));
 }
 
-void WaiverDraft::add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
+namespace {
+
+Json waiver_json(std::string id, const BackendInfo& backend, const std::string& op_type, VerdictKind verdict,
+                 Json signature) {
+  return {{"id", std::move(id)},
+          {"backends", {backend.name}},
+          {"versions", {{"from", backend.version}, {"to", backend.version}}},
+          {"operator", op_type},
+          {"verdict", name_of(verdict)},
+          {"signature", std::move(signature)},
+          {"reason", ""},
+          {"reference", ""}};
+}
+
+std::string file_of(Json waivers) {
+  return print_json({{"format", kWaiversFormat}, {"version", kWaiversVersion}, {"waivers", std::move(waivers)}});
+}
+
+// Failing cases that conditions are learnt from at least, for those of other seeds to have them too.
+constexpr std::uint64_t kFewestLearntFrom = 20;
+
+}  // namespace
+
+std::string draft_waivers(const Report& report) {
+  Json waivers = Json::array();
+  for (const Finding& finding : report.findings) {
+    const auto backend = std::find_if(report.backends.begin(), report.backends.end(),
+                                      [&](const BackendResult& one) { return one.info.name == finding.backend; });
+    if (finding.waiver || backend == report.backends.end()) continue;
+    Json signature{{"findings", {finding.signature}}};
+    const auto& diagnosis = finding.diagnosis;
+    const bool has_region = diagnosis && !diagnosis->when.empty() && diagnosis->when_elements == 0;
+    if (has_region && diagnosis->failing >= kFewestLearntFrom && diagnosis->recall == 1)
+      signature["region"] = diagnosis->when;
+    waivers.push_back(waiver_json(fmt::format("{}-{}-{}", finding.backend, finding.op_type, finding.signature),
+                                  backend->info, finding.op_type, finding.kind, std::move(signature)));
+  }
+  return file_of(std::move(waivers));
+}
+
+void PinnedDraft::add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
                       const Verdict& verdict) {
   auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const DraftedWaiver& e) {
     return e.backend.name == backend.name && e.op_type == test_case.subject() && e.verdict == verdict.kind;
@@ -255,21 +298,15 @@ void WaiverDraft::add(const BackendInfo& backend, const Case& test_case, const O
   entry->cases.push_back(std::move(waived));
 }
 
-std::string WaiverDraft::text() const {
+std::string PinnedDraft::text() const {
   Json waivers = Json::array();
   for (const DraftedWaiver& entry : entries_) {
     Json cases = Json::array();
     for (const WaivedCase& waived : entry.cases) cases.push_back(case_json(waived));
-    waivers.push_back({{"id", fmt::format("{}-{}-{}", entry.backend.name, entry.op_type, name_of(entry.verdict))},
-                       {"backends", {entry.backend.name}},
-                       {"versions", {{"from", entry.backend.version}, {"to", entry.backend.version}}},
-                       {"operator", entry.op_type},
-                       {"verdict", name_of(entry.verdict)},
-                       {"signature", {{"cases", std::move(cases)}}},
-                       {"reason", ""},
-                       {"reference", ""}});
+    waivers.push_back(waiver_json(fmt::format("{}-{}-{}", entry.backend.name, entry.op_type, name_of(entry.verdict)),
+                                  entry.backend, entry.op_type, entry.verdict, {{"cases", std::move(cases)}}));
   }
-  return print_json({{"format", kWaiversFormat}, {"version", kWaiversVersion}, {"waivers", std::move(waivers)}});
+  return file_of(std::move(waivers));
 }
 
 }  // namespace qconform

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/base/file.h"
 #include "harness/engine/environment.h"
 #include "harness/forms/defects/defect_files.h"
 #include "harness/model/case_builder.h"
@@ -20,6 +21,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kToday = "2026-11-21";
 
@@ -140,10 +142,10 @@ TEST(Waivers, Expire) {
   EXPECT_FALSE(covers(file(pinned(test_case, answer), R"(, "expires": "2026-11-20")"), test_case, answer));
 }
 
-TEST(Waivers, ADraftNeedsReasonsAndThenCovers) {
+TEST(Waivers, PinnedAnswersNeedReasonsAndThenCover) {
   const Case test_case = example();
   const Tensor answer = answer_of("w-zp-ignored", test_case);
-  WaiverDraft draft;
+  PinnedDraft draft;
   Verdict verdict;
   verdict.kind = VerdictKind::wrong;
   draft.add({"lib", "1.10", "library"}, test_case, outcome::Produced{answer}, verdict);
@@ -159,12 +161,102 @@ TEST(Waivers, ADraftNeedsReasonsAndThenCovers) {
   EXPECT_TRUE(covers(text, test_case, answer));
 }
 
+// Waivers of findings: by signature, for whatever cases.
+
+Report report_with(const std::string& signature, std::uint64_t cases, VerdictKind kind = VerdictKind::wrong) {
+  Report report;
+  BackendResult& backend = report.backends.emplace_back();
+  backend.info = {"lib", "1.10", "library"};
+  OperatorResult& result = backend.operators["QLinearConv"];
+  result.verdicts[static_cast<std::size_t>(VerdictKind::pass)] = 100;
+  result.verdicts[static_cast<std::size_t>(kind)] = cases;
+  Finding& finding = report.findings.emplace_back();
+  finding.id = "F1";
+  finding.backend = "lib";
+  finding.op_type = "QLinearConv";
+  finding.kind = kind;
+  finding.signature = signature;
+  finding.cases = cases;
+  return report;
+}
+
+// Waives by a file with this signature, where so many cases lack its conditions.
+Report waived(Report report, const std::string& signature, std::optional<std::uint64_t> outside = 0) {
+  const auto waivers = Waivers::parse(file(signature), kToday);
+  EXPECT_TRUE(waivers) << (waivers ? "" : waivers.error().text());
+  if (waivers)
+    waive_findings(
+        *waivers, [&](const auto&, const auto&) { return outside; }, report);
+  return report;
+}
+
+TEST(WaiversOfFindings, CoverWhatHasTheirNameAndVerdict) {
+  const Report known = waived(report_with("pad-raw-zero", 41), R"({"findings": ["half-up", "pad-raw-zero"]})");
+  ASSERT_TRUE(known.findings[0].waiver);
+  EXPECT_EQ(known.findings[0].waiver->id, "known");
+  EXPECT_TRUE(known.conforms());
+  EXPECT_EQ(known.waivers, (std::vector<WaiverUse>{{.id = "known", .backend = "lib", .cases = 41}}));
+
+  const Report other = waived(report_with("half-away", 41), R"({"findings": ["pad-raw-zero"]})");
+  EXPECT_FALSE(other.findings[0].waiver);
+  EXPECT_FALSE(other.conforms());
+  EXPECT_EQ(other.waivers.at(0).note, "waives nothing here");
+  EXPECT_FALSE(waived(report_with("x", 1, VerdictKind::crashed), R"({"findings": ["x"]})").conforms());
+}
+
+TEST(WaiversOfFindings, DoNotCoverWhatLiesOutsideOfTheirRegion) {
+  const std::string signature = R"({"findings": ["pad-raw-zero"], "region": ["padded"]})";
+  EXPECT_TRUE(waived(report_with("pad-raw-zero", 41), signature).conforms());
+  const Report wider = waived(report_with("pad-raw-zero", 41), signature, 12);
+  EXPECT_FALSE(wider.conforms());
+  EXPECT_EQ(wider.waivers.at(0).note, "does not cover F1: 12 of its cases lie outside of the waiver's region (padded)");
+  const Report unknown = waived(report_with("pad-raw-zero", 41), signature, std::nullopt);
+  EXPECT_FALSE(unknown.conforms());
+  EXPECT_THAT(unknown.waivers.at(0).note, HasSubstr("what its cases have in common is not known"));
+}
+
+TEST(WaiversOfFindings, TellWhatTheyCoverBeyondWhatWasSeen) {
+  Report report = report_with("pad-raw-zero", 41);
+  report.findings[0].diagnosis = Diagnosis{.when = {"padded", "batch > 1"}, .precision = 1, .recall = 1};
+  const Report all = waived(report, R"({"findings": ["pad-raw-zero"], "region": ["padded"]})");
+  EXPECT_TRUE(all.conforms());
+  EXPECT_EQ(all.waivers.at(0).note, "covers more than was seen: F1 fails only when batch > 1");
+}
+
+// A finding may have cases of another verdict, which nobody waived.
+TEST(WaiversOfFindings, CountCasesOfTheirVerdictAlone) {
+  Report report = report_with("x", 10);
+  report.findings[0].cases = 12;
+  report.backends[0].operators["QLinearConv"].verdicts[static_cast<std::size_t>(VerdictKind::nondeterministic)] = 2;
+  EXPECT_FALSE(waived(report, R"({"findings": ["x"]})").conforms());
+}
+
+TEST(WaiversOfFindings, AreDraftedOneForEachInFewLines) {
+  Report report = report_with("pad-raw-zero", 41);
+  report.findings[0].diagnosis = Diagnosis{.when = {"padded"}, .failing = 41, .precision = 1, .recall = 1};
+  std::string text = draft_waivers(report);
+  EXPECT_THAT(text, AllOf(HasSubstr(R"("pad-raw-zero")"), HasSubstr(R"("padded")")));
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 30);
+  // Conditions of a few cases may be those cases' own.
+  report.findings[0].diagnosis->failing = 3;
+  EXPECT_THAT(draft_waivers(report), Not(HasSubstr("padded")));
+}
+
+TEST(Waivers, TheSchemaHasEveryFailingVerdict) {
+  const auto text = read_file(waivers_file().parent_path() / "waivers-1.schema.json", 1 << 20);
+  ASSERT_TRUE(text);
+  for (int kind = 0; kind < kVerdictKinds; ++kind) {
+    const std::string name = fmt::format("\"{}\"", name_of(static_cast<VerdictKind>(kind)));
+    EXPECT_EQ(text->find(name) != std::string::npos, is_failure(static_cast<VerdictKind>(kind))) << name;
+  }
+}
+
 TEST(Waivers, AreReadStrictly) {
   const auto error = [](const std::string& text) {
     const auto waivers = Waivers::parse(text, kToday);
     return waivers ? std::string() : waivers.error().text();
   };
-  EXPECT_THAT(error(file("{}")), HasSubstr("waivers[0].signature: expected either \"cases\", or \"instead\""));
+  EXPECT_THAT(error(file("{}")), HasSubstr("waivers[0].signature: expected either \"findings\", or \"cases\""));
   EXPECT_THAT(error(file(R"({"defects": ["w-zp-ignore"]})")), HasSubstr("signature.defects[0]: "));
   EXPECT_THAT(error(file(R"({"defects": []})")), HasSubstr("must name at least one"));
   EXPECT_THAT(error(file(R"({"cases": []})")), HasSubstr("must name at least one"));
@@ -175,7 +267,9 @@ TEST(Waivers, AreReadStrictly) {
   EXPECT_THAT(error(file(R"({"defects": ["w-zp-ignored"], "region": ["batch > 2"]})")),
               AllOf(HasSubstr("signature.region[0]: no feature \"batch > 2\""), HasSubstr("batch > 1")));
   EXPECT_THAT(error(file(R"({"instead": {"w_zero_point": 0}, "region": ["padded"]})")),
-              HasSubstr("signature.region: goes with \"defects\" only"));
+              HasSubstr("signature.region: goes with \"findings\" or \"defects\" only"));
+  EXPECT_THAT(error(file(R"({"findings": ["x"], "defects": ["w-zp-ignored"]})")), HasSubstr("expected either"));
+  EXPECT_THAT(error(file(R"({"findings": []})")), HasSubstr("must name at least one"));
   const std::string good = R"({"defects": ["w-zp-ignored"]})";
   EXPECT_EQ(error(file(good)), "");
   EXPECT_THAT(error(file(good, R"(, "expires": "soon")")), HasSubstr("waivers[0].expires: expected a date"));

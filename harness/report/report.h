@@ -325,6 +325,19 @@ struct WaivedBy {
   bool operator==(const WaivedBy&) const = default;
 };
 
+/// What a waiver did in a run: of those for a backend and an operator that it was asked for.
+struct WaiverUse {
+  QC_DESCRIBED(.doc = "A waiver of the run's file that is for this backend and one of its operators.");
+  QC_FIELD(std::string, id, {}, "id");
+  QC_FIELD(std::string, backend, {}, "backend");
+  QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Failing cases that it covers.");
+  QC_FIELD(std::string, note, {}, "note",
+           .doc = "That it waives nothing, which finding lies beyond it, or what it covers beyond what was seen.",
+           .presence = Presence::omitted);
+
+  bool operator==(const WaiverUse&) const = default;
+};
+
 /// A defect model that explains a failure.
 struct DiagnosedDefect {
   QC_DESCRIBED();
@@ -654,6 +667,8 @@ struct Report {
                "each).");
   QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");
   QC_FIELD(std::vector<Finding>, findings, {}, "findings");
+  QC_FIELD(std::vector<WaiverUse>, waivers, {}, "waivers", .doc = "Absent where the run had no waivers of its own.",
+           .presence = Presence::omitted);
   QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not judged; absent where all were.",
            .presence = Presence::omitted);
   QC_FIELD(StageTimes, times, {}, "seconds");

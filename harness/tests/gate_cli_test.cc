@@ -44,7 +44,7 @@ Report run_of(const std::string& backend, std::uint64_t cases = kCases, std::uin
   if (!suites || !backends) return report;
   diagnose::CampaignDiagnosis diagnosis(*backends, policy);
   SuiteRunOptions options{
-      .policy = policy, .progress = {}, .stop = {}, .waivers = nullptr, .draft = nullptr, .diagnoser = &diagnosis};
+      .policy = policy, .progress = {}, .stop = {}, .waivers = nullptr, .pins = nullptr, .diagnoser = &diagnosis};
   if (!run_suites(*suites, *backends, options, report)) report.backends.clear();
   return renamed(std::move(report));
 }
@@ -67,7 +67,14 @@ class Gate : public ::testing::Test {
         !write_file(file("new.json"), report::to_json(current))) {
       return {};
     }
-    return qconform("gate --baseline " + file("old.json") + " " + file("new.json") + " " + more);
+    ProgramResult result = qconform("gate --baseline " + file("old.json") + " " + file("new.json") + " " + more);
+    // The stored baseline tells the same as the report that it was made of.
+    const std::string store = "gate " + file("old.json") + " --store-baseline " + file("old.json");
+    EXPECT_EQ(qconform(store).exit_code, 0);
+    const ProgramResult stored = qconform("gate --baseline " + file("old.json") + " " + file("new.json") + " " + more);
+    EXPECT_EQ(stored.output, result.output);
+    EXPECT_EQ(stored.exit_code, result.exit_code);
+    return result;
   }
   [[nodiscard]] std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
   // A file with a waiver for half-away, until the day.

@@ -416,6 +416,19 @@ std::string waived_lines(const Report& report) {
   return text.empty() ? text : "\nwaived, known discrepancies\n" + text;
 }
 
+// Lists the waivers of which there is something to say: they waive nothing, not all of what they name, or too much.
+std::string waiver_notes(const Report& report) {
+  constexpr std::size_t kShown = 12;
+  std::string text;
+  std::size_t count = 0;
+  for (const WaiverUse& use : report.waivers) {
+    if (!use.note.empty() && count++ < kShown)
+      text += fmt::format("  waiver {} of {}: {}\n", shown(use.id), shown(use.backend), shown(use.note));
+  }
+  if (count > kShown) text += fmt::format("  and {} more waivers: the report has them\n", count - kShown);
+  return text;
+}
+
 std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
@@ -497,6 +510,7 @@ std::string summary(const Report& report, const SummaryStyle& style) {
     findings += finding_lines(finding, paint);
   }
   text += waived_lines(report);
+  text += waiver_notes(report);
   if (!report.findings.empty()) {
     text += "\n" + plural(count, "finding") + (count == report.findings.size() ? "" : " beyond the waived") + "\n" +
             findings + "\n";

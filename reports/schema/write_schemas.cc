@@ -11,6 +11,7 @@
 #include "harness/forms/archive/report_archive.h"
 #include "harness/forms/defects/defect_files.h"
 #include "harness/forms/json/json_text.h"
+#include "reports/gate/baseline.h"
 #include "reports/gate/gate.h"
 #include "reports/render/bench_document.h"
 #include "reports/render/matrix.h"
@@ -30,6 +31,8 @@ bool write(const std::filesystem::path& folder, const char* name, std::string_vi
 bool write_all(const std::filesystem::path& folder) {
   return write<Report>(folder, "report-1", "qconform report, version 1",
                        "What `qconform run` found. Every other form of the report is rendered from this one.") &&
+         write<gate::Baseline>(folder, "baseline-1", "qconform baseline, version 1",
+                               "What `qconform gate --store-baseline` writes and `--baseline` reads.") &&
          write<report::BenchDocument>(folder, "bench-1", "qconform benchmark, version 1",
                                       "What `qconform bench` measured. Times are seconds.") &&
          write<gate::GateResult>(folder, "gate-1", "qconform gate, version 1",

@@ -183,6 +183,28 @@ void CampaignDiagnosis::note_without_values(std::size_t backend, const Case& tes
   if (failing.size() < RelatedFailures::kLearnt) failing.push_back(features_of(test_case, expected));
 }
 
+CasesOutside CampaignDiagnosis::cases_outside() const {
+  return [this](const Finding& finding, const std::vector<std::string>& conditions) -> std::optional<std::uint64_t> {
+    for (const auto& [key, subject] : subjects_) {
+      if (key.second != finding.op_type || backends_[key.first]->info().name != finding.backend) continue;
+      const std::vector<CaseTraits>* failing = nullptr;
+      for (const FailureGroup& group : subject.groups) {
+        if (group.signature == finding.signature) failing = &group.failures.failing;
+      }
+      const auto found = subject.without_values.find(finding.signature);
+      if (failing == nullptr && found != subject.without_values.end()) failing = &found->second;
+      if (failing == nullptr || failing->empty()) return std::nullopt;
+      return std::count_if(failing->begin(), failing->end(), [&](const CaseTraits& traits) {
+        return std::any_of(conditions.begin(), conditions.end(), [&](const std::string& text) {
+          const auto condition = Condition::parse(text);
+          return !condition || !condition->holds(traits);
+        });
+      });
+    }
+    return std::nullopt;
+  };
+}
+
 std::optional<Diagnosis> CampaignDiagnosis::conditions_of(const DiagnosedOperator& subject,
                                                           const std::string& signature) {
   const auto found = subject.without_values.find(signature);
@@ -603,7 +625,10 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (!finding.shrinking || finding.shrinking->steps == 0) return;
   if (group != nullptr && !group->failing_part.empty() && !is_cured(group->failing_part)) {
     const auto part = failing_part_of(*backends_[backend], finding.example);
-    if (part) finding.signature = part->name();
+    if (part && part->name() != finding.signature) {
+      if (group_named(subject, part->name()) == nullptr) group->signature = part->name();
+      finding.signature = part->name();
+    }
   }
   if (group == nullptr || !group->cause) return;
   GuardedOutput output;

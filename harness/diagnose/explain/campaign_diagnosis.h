@@ -237,6 +237,8 @@ class CampaignDiagnosis final : public Diagnoser {
   /// Once they are settled.
   [[nodiscard]] std::string implied(std::size_t backend, const std::string& op_type,
                                     const std::vector<std::string>& reproducing) const;
+  /// Tells waivers how many failing cases that are known of a finding lack a condition. Once they are settled.
+  [[nodiscard]] CasesOutside cases_outside() const;
   /// Learns from the example of a finding: where it is wrong, and which of its elements are wrong by this cause alone.
   /// If shrinking made it smaller, no condition stays that it contradicts, and a failing part is named after it.
   void refine(Finding& finding, std::size_t backend);
