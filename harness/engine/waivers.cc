@@ -142,6 +142,11 @@ bool accounts_for(const Waiver& waiver, const Finding& finding) {
                      [&](const diagnose::DefectModel& model) { return signature_of(model) == finding.signature; });
 }
 
+// One cause gives wrong values in one case and a wrong shape in another.
+bool is_of_kind(VerdictKind kind, VerdictKind other) {
+  return kind == other || (has_wrong_output(kind) && has_wrong_output(other));
+}
+
 bool is_of(const Waiver& waiver, const BackendInfo& backend) {
   const auto& names = waiver.backends;
   const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
@@ -206,7 +211,9 @@ bool Waivers::applies(const Waiver& waiver, const BackendInfo& backend) const {
 std::vector<const Waiver*> Waivers::speaking_of(const BackendInfo& backend, const Finding& finding) const {
   std::vector<const Waiver*> result;
   for (const Waiver& waiver : waivers_) {
-    if (waiver.op_type != finding.op_type || waiver.verdict != finding.kind || !is_of(waiver, backend)) continue;
+    const bool is_of_verdict =
+        waiver.findings.empty() ? waiver.verdict == finding.kind : is_of_kind(waiver.verdict, finding.kind);
+    if (waiver.op_type != finding.op_type || !is_of_verdict || !is_of(waiver, backend)) continue;
     if (finding.waiver ? finding.waiver->id == waiver.id : accounts_for(waiver, finding)) result.push_back(&waiver);
   }
   return result;
@@ -239,26 +246,37 @@ namespace {
 
 bool names(const Waiver& waiver, const Finding& finding) {
   const auto& all = waiver.findings;
-  return waiver.op_type == finding.op_type && waiver.verdict == finding.kind &&
+  return waiver.op_type == finding.op_type && is_of_kind(waiver.verdict, finding.kind) &&
          (!waiver.detail || *waiver.detail == finding.verdict.detail) &&
          std::find(all.begin(), all.end(), finding.signature) != all.end();
 }
 
-// Counts the cases of a finding that is waived. A campaign tells how many there are by a sample: where every finding of
-// the kind is waived, all of its cases are.
+// Counts cases of a finding that is waived: first those of its example's verdict. A campaign tells how many there are
+// by a sample: where every finding of the kind is waived, all of its cases are.
+void count_waived(const Finding& finding, bool are_all, OperatorResult& result) {
+  std::uint64_t left = finding.cases;
+  const auto take = [&](VerdictKind kind) {
+    std::uint64_t& waived = result.waived[static_cast<std::size_t>(kind)];
+    const std::uint64_t more = result.count(kind) - std::min(result.count(kind), waived);
+    const std::uint64_t taken = are_all ? more : std::min(more, left);
+    waived += taken;
+    left -= std::min(left, taken);
+  };
+  take(finding.kind);
+  for (int kind = 0; kind < kVerdictKinds; ++kind) {
+    if (is_of_kind(static_cast<VerdictKind>(kind), finding.kind)) take(static_cast<VerdictKind>(kind));
+  }
+}
+
 void count_waived(const Finding& finding, Report& report) {
   for (BackendResult& backend : report.backends) {
     const auto found = backend.operators.find(finding.op_type);
     if (backend.info.name != finding.backend || found == backend.operators.end()) continue;
-    const auto kind = static_cast<std::size_t>(finding.kind);
-    std::uint64_t& waived = found->second.waived[kind];
     const bool are_all = std::all_of(report.findings.begin(), report.findings.end(), [&](const Finding& other) {
-      return other.backend != finding.backend || other.op_type != finding.op_type || other.kind != finding.kind ||
-             other.waiver || !other.met_while_shrinking.empty();
+      return other.backend != finding.backend || other.op_type != finding.op_type ||
+             !is_of_kind(other.kind, finding.kind) || other.waiver || !other.met_while_shrinking.empty();
     });
-    const bool is_sampled = report.campaign && are_all && found->second.undetermined == 0;
-    const std::uint64_t most = found->second.verdicts[kind];
-    waived = is_sampled ? most : std::min(most, waived + finding.cases);
+    count_waived(finding, report.campaign && are_all && found->second.undetermined == 0, found->second);
   }
 }
 
@@ -299,7 +317,7 @@ WaiverUse use_of(const Waiver& waiver, const BackendInfo& backend, const CasesOu
     }
     if (!note.empty()) notes.push_back(std::move(note));
   }
-  if (notes.empty() && use.cases == 0) notes.emplace_back("waives nothing here");
+  if (notes.empty() && use.cases == 0) notes.emplace_back(kWaivesNothing);
   use.note = fmt::format("{}", fmt::join(notes, "; "));
   return use;
 }
@@ -329,8 +347,8 @@ void waive_findings(const Waivers& waivers, const CasesOutside& outside, Report&
 
 bool Waivers::may_cover(const BackendInfo& backend, const Case& test_case, const Verdict& verdict) const {
   return std::any_of(waivers_.begin(), waivers_.end(), [&](const Waiver& waiver) {
-    return !waiver.findings.empty() && waiver.op_type == test_case.subject() && waiver.verdict == verdict.kind &&
-           applies(waiver, backend);
+    return !waiver.findings.empty() && waiver.op_type == test_case.subject() &&
+           is_of_kind(waiver.verdict, verdict.kind) && applies(waiver, backend);
   });
 }
 

@@ -115,6 +115,9 @@ class Waivers {
 /// is known.
 using CasesOutside = std::function<std::optional<std::uint64_t>(const Finding&, const std::vector<std::string>&)>;
 
+/// What is noted of a waiver that covers no finding.
+inline constexpr std::string_view kWaivesNothing = "waives nothing here";
+
 /// Waives the findings of a report that a waiver names, if none of their cases lies outside of its region, and counts
 /// their cases as waived. Notes what every waiver did that is for one of the backends and an operator that it was asked
 /// for: Report::waivers. Findings that come up later are waived by another call. `outside` may be empty: then no waiver

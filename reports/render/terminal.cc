@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/text.h"
+#include "harness/engine/waivers.h"
 #include "harness/forms/archive/report_archive.h"
 #include "harness/model/text.h"
 
@@ -421,9 +422,11 @@ std::string waiver_notes(const Report& report) {
   constexpr std::size_t kShown = 12;
   std::string text;
   std::size_t count = 0;
-  for (const WaiverUse& use : report.waivers) {
-    if (!use.note.empty() && count++ < kShown)
-      text += fmt::format("  waiver {} of {}: {}\n", shown(use.id), shown(use.backend), shown(use.note));
+  for (const bool is_idle : {false, true}) {
+    for (const WaiverUse& use : report.waivers) {
+      if (!use.note.empty() && is_idle == (use.note == kWaivesNothing) && count++ < kShown)
+        text += fmt::format("  waiver {} of {}: {}\n", shown(use.id), shown(use.backend), shown(use.note));
+    }
   }
   if (count > kShown) text += fmt::format("  and {} more waivers: the report has them\n", count - kShown);
   return text;
