@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,22 @@
 namespace {
 
 using namespace qconform::cli;
+
+// Names the first argument that nothing takes, and an option of the command that it may be meant for.
+std::string explain_extra(const CLI::App& app, const CLI::App& command) {
+  const std::vector<std::string> extras = app.remaining(true);
+  const auto extra =
+      std::find_if(extras.begin(), extras.end(), [](const std::string& text) { return text.starts_with('-'); });
+  if (extra == extras.end())
+    return fmt::format("\"{}\" was not expected", extras.empty() ? "an argument" : extras.front());
+  const std::string option = extra->substr(0, extra->find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* known : command.get_options()) {
+    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return fmt::format("no option {}{}", option, qconform::ending_with_guess(option, known));
+}
 
 // CLI11 says of an unknown command, or an unknown one of its topics, only that one is required.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
@@ -37,8 +55,21 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
     if (next == nullptr) break;
     at = next;
   }
-  return error.what();
+  const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  return is_extra ? explain_extra(app, *at) : error.what();
 }
+
+// Help without what CLI11 adds to the name of a flag that sets something: "--no-shrink{false}".
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    for (std::size_t at = name.find('{'); at != std::string::npos; at = name.find('{', at)) {
+      name.erase(at, name.find('}', at) - at + 1);
+    }
+    return name;
+  }
+};
 
 // CLI11 takes -1 for 2^64 - 1 where a number has no sign, and does not say what it expects.
 void check_numbers(CLI::App& app) {
@@ -69,6 +100,7 @@ int run_command(int argc, char** argv) {
   CLI::App app("qconform: is this quantized kernel right, and if not, why?", "qconform");
   app.set_version_flag("--version", std::string("qconform ") + qconform::kVersion);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());
   Action action;
   add_run(app, action);
   add_fuzz(app, action);

@@ -29,6 +29,7 @@ void add_report(CLI::App& app, Action& action) {
   add_report_summary(*command, action);
   add_report_html(*command, action);
   add_report_junit(*command, action);
+  add_report_sarif(*command, action);
   add_report_markdown(*command, action);
   add_report_matrix(*command, action);
   add_report_merge(*command, action);
@@ -159,6 +160,30 @@ void add_report_junit(CLI::App& app, Action& action) {
   command->footer("example: qconform report junit build/reports/run/report.json -o junit.xml");
   add_report_file_options(*command, *options);
   when_chosen(*command, action, std::move(options), &run_junit);
+}
+
+namespace {
+
+struct SarifFileOptions : ReportFileOptions {
+  std::string source;
+};
+
+Result<int> run_sarif(const SarifFileOptions& options) {
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  return put_text(options.out, report::to_sarif(report, {options.source, {}}));
+}
+
+}  // namespace
+
+void add_report_sarif(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SarifFileOptions>();
+  CLI::App* command = app.add_subcommand("sarif", "SARIF 2.1.0, for code scanning");
+  command->footer("example: qconform report sarif build/reports/run/report.json --source src/mine.c -o qconform.sarif");
+  add_report_file_options(*command, *options);
+  command->add_option("--source", options->source,
+                      "File of the code under test, FILE or FILE:LINE, where code scanning shows findings (default: "
+                      "the plugin's file)");
+  when_chosen(*command, action, std::move(options), &run_sarif);
 }
 
 namespace {
@@ -297,7 +322,11 @@ struct GateOptions {
   double slower = 5;
   std::string junit;
   std::string markdown;
+  std::string link;  ///< address of the report, for Markdown; may be empty
   std::string html;
+  std::string sarif;
+  std::string source;
+  bool annotate = false;
   std::size_t limit = report::kCommentBytes;
   bool json = false;
 };
@@ -325,7 +354,8 @@ Result<void> write_forms(const GateOptions& options, const gate::GateResult& com
     return {};
   };
   QCONFORM_TRY(write("junit", options.junit, gate::to_junit(comparison)));
-  QCONFORM_TRY(write("markdown", options.markdown, gate::to_markdown(comparison, options.limit)));
+  QCONFORM_TRY(write("markdown", options.markdown, gate::to_markdown(comparison, options.limit, options.link)));
+  QCONFORM_TRY(write("sarif", options.sarif, gate::to_sarif(comparison, options.source)));
   if (options.html.empty()) return {};
   QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostPageBytes));
   QCONFORM_ASSIGN(const auto bench,
@@ -351,6 +381,7 @@ Result<int> compare_with_baseline(const GateOptions& options, gate::ReportSide c
   } else {
     say("{}", gate::to_text(comparison, painter()));
   }
+  if (options.annotate) say("{}", gate::to_annotations(comparison, options.source));
   QCONFORM_TRY(write_forms(options, comparison));
   return comparison.passes() ? kConforms : kDoesNotConform;
 }
@@ -413,11 +444,16 @@ void add_gate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--junit", options->junit, "File for JUnit XML");
   command->add_option("--markdown", options->markdown, "File for Markdown");
+  command->add_option("--link", options->link, "Address of the report or the job, for the Markdown");
+  add_sarif_options(*command, options->sarif, options->source);
+  CLI::Option* json = command->add_flag("--json", options->json, "Print the comparison as JSON");
+  command
+      ->add_flag("--annotate", options->annotate, "Print what got worse as workflow commands of GitHub too (::error)")
+      ->excludes(json);
   command->add_option("--html", options->html, "File for the page of the change's report, with what changed");
   command->add_option("--limit", options->limit, "Most bytes of Markdown")
       ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "Print the comparison as JSON");
   when_chosen(*command, action, std::move(options), &run_gate);
 }
 

@@ -122,6 +122,13 @@ Result<void> write(const char* option, const std::string& path, const std::strin
 
 }  // namespace
 
+void add_sarif_options(CLI::App& command, std::string& file, std::string& source) {
+  command.add_option("--sarif", file, "File for the findings as SARIF 2.1.0, for code scanning");
+  command.add_option("--source", source,
+                     "File of the code under test, FILE or FILE:LINE, where code scanning shows findings (default: the "
+                     "plugin's file)");
+}
+
 void add_form_options(CLI::App& command, ReportForms& forms) {
   command.add_flag("--json", forms.json, "Print the report as JSON instead of the summary");
   command.add_flag("-v,--verbose", forms.verbose, "Print digests, ties, corner cases, tiers by element and stages too");
@@ -130,6 +137,7 @@ void add_form_options(CLI::App& command, ReportForms& forms) {
   command.add_option("--junit", forms.junit, "File for the report as JUnit XML");
   command.add_option("--markdown", forms.markdown,
                      fmt::format("File for the report as Markdown of at most {} bytes", report::kCommentBytes));
+  add_sarif_options(command, forms.sarif, forms.source);
   command.add_option("--html", forms.html, "File for the report as one HTML page, besides report.html in the folder");
   command.add_option("--commit", forms.commit,
                      "Commit of the code under test, for the report (default: what the CI system says)");
@@ -143,6 +151,7 @@ Result<void> check_forms(const ReportForms& forms) {
 Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json,
                          std::string_view comparison) {
   if (!forms.junit.empty()) QCONFORM_TRY(write("--junit", forms.junit, report::to_junit(report)));
+  if (!forms.sarif.empty()) QCONFORM_TRY(write("--sarif", forms.sarif, report::to_sarif(report, {forms.source, {}})));
   if (!forms.markdown.empty()) {
     const std::string text = report::to_markdown(report, report::kCommentBytes);
     QCONFORM_TRY(write("--markdown", forms.markdown, text));

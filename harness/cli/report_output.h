@@ -35,11 +35,15 @@ struct ReportForms {
   std::string junit;     ///< files; empty: not written
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;
+  std::string sarif;
+  std::string source;  ///< file of the code under test, with a line or without, for SARIF; may be empty
   std::optional<gate::ReportSide> before = {};  ///< an earlier report: what is new since is told
   std::string commit;  ///< commit of the code under test; empty: what current_environment() found
 };
 
 void add_form_options(CLI::App& command, ReportForms& forms);
+/// `--sarif` and `--source`.
+void add_sarif_options(CLI::App& command, std::string& file, std::string& source);
 
 /// Before anything runs: whether this build has the forms that are asked for.
 [[nodiscard]] Result<void> check_forms(const ReportForms& forms);
@@ -82,6 +86,7 @@ struct WrittenReport {
 void add_report_summary(CLI::App& app, Action& action);
 void add_report_html(CLI::App& app, Action& action);
 void add_report_junit(CLI::App& app, Action& action);
+void add_report_sarif(CLI::App& app, Action& action);
 void add_report_markdown(CLI::App& app, Action& action);
 void add_report_matrix(CLI::App& app, Action& action);
 void add_report_merge(CLI::App& app, Action& action);

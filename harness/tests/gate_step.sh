@@ -33,9 +33,15 @@ demand printed.txt "gate passes: nothing changed"
 
 # The defect in place of the kernel of the baseline.
 sed 's/"scalar"/"defect:half-away"/' ci/baseline.json >ci/other.json
+export GITHUB_SERVER_URL=https://forge.example GITHUB_REPOSITORY=mine/kernel GITHUB_RUN_ID=7 GITHUB_ACTIONS=true
 export GITHUB_STEP_SUMMARY=$folder/step_summary.md GITHUB_OUTPUT=$folder/outputs
-expect 1 "a defect" --backend defect:half-away "${cases[@]}" --baseline ci/other.json --out results
+expect 1 "a defect" --backend defect:half-away "${cases[@]}" --baseline ci/other.json --out results --source src/mine.c:12
 demand printed.txt "new-finding"
+demand printed.txt "::error file=src/mine.c,line=12,title=qconform new-finding defect%3Ahalf-away "
+demand results/qconform.sarif '"baselineState": "new"'
+demand results/qconform.sarif '"uri": "src/mine.c"'
+demand results/comment.md "[The report](https://forge.example/mine/kernel/actions/runs/7)"
+demand results/comment.md "Wrong elements of an output"
 demand results/gate.txt "gate fails"
 demand results/junit.xml 'type="new-finding"'
 demand results/comment.md "qconform gate fails"
@@ -46,7 +52,7 @@ output() {
                     end != "" { if (current == name) print; next }
                     { current = $0; sub(/<<.*/, "", current); end = substr($0, length(current) + 3) }' outputs
 }
-for line in report=results/report.json junit=results/junit.xml comment=results/comment.md passes=false; do
+for line in report=results/report.json junit=results/junit.xml sarif=results/qconform.sarif comment=results/comment.md passes=false; do
   [[ $(output "${line%%=*}") == "${line#*=}" ]] || { cat outputs; echo "outputs do not hold: $line"; exit 1; }
 done
 

@@ -93,7 +93,7 @@ zsh_completed() {
 if command -v zsh >/dev/null; then
   cmp -s "$share"/zsh/{vendor-completions,site-functions}/_qconform || fail "two different completions for zsh"
   [[ " $(zsh_completed qconform rep) " == *" run fuzz replay "*" report "* ]] || fail "zsh: commands: $(zsh_completed qconform rep)"
-  [[ $(zsh_completed qconform report ju) == "summary html junit markdown matrix merge" ]] || fail "zsh: a command's own commands"
+  [[ $(zsh_completed qconform report ju) == "summary html junit sarif markdown matrix merge" ]] || fail "zsh: a command's own commands"
   [[ " $(zsh_completed qconform run --backend scalar --sui) " == *" --suite "* ]] || fail "zsh: options"
   [[ $(zsh_completed qconform run --out re) == files ]] || fail "zsh: an option's value is no command"
 fi

@@ -242,9 +242,51 @@ std::string to_json(const GateResult& comparison) {
   return write_document(description_of(comparison)).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string to_markdown(const GateResult& comparison, std::size_t limit) {
-  report::LimitedText text(fmt::format("### qconform gate {}\n\n{}\n\n", verdict(comparison), sides(comparison)),
-                           limit);
+std::string to_sarif(const GateResult& comparison, const std::string& source) {
+  report::SarifOptions options{.source = source, .states = {}};
+  for (const ComparedCause& cause : comparison.causes) {
+    for (const std::string& finding : cause.findings)
+      options.states[finding] = cause.state == CauseState::appeared ? "new" : "unchanged";
+  }
+  return report::to_sarif(comparison.current.report, options);
+}
+
+namespace {
+
+// As workflow commands take it: a line break would end the command.
+std::string for_workflow(std::string_view text, bool is_property) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool is_special = c == '%' || c == '\n' || c == '\r' || (is_property && (c == ',' || c == ':'));
+    escaped += is_special ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string to_annotations(const GateResult& comparison, const std::string& source) {
+  const std::size_t colon = source.rfind(':');
+  const bool has_line = colon != std::string::npos && colon + 1 < source.size() &&
+                        source.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  std::string place =
+      source.empty() ? "" : "file=" + for_workflow(source.substr(0, has_line ? colon : source.size()), true) + ",";
+  if (has_line) place += "line=" + source.substr(colon + 1) + ",";
+  std::string text;
+  for (const Change& change : comparison.changes) {
+    if (change.effect != Effect::worse) continue;
+    const std::string title =
+        fmt::format("qconform {}{}{}", change.what, subject(change).empty() ? "" : " ", subject(change));
+    text += fmt::format("::error {}title={}::{}\n", place, for_workflow(shown(title), true),
+                        for_workflow(shown(change.text), false));
+  }
+  return text;
+}
+
+std::string to_markdown(const GateResult& comparison, std::size_t limit, const std::string& link) {
+  const std::string where = link.empty() ? "" : fmt::format(" [The report]({}).", link);
+  report::LimitedText text(
+      fmt::format("### qconform gate {}\n\n{}{}\n\n", verdict(comparison), sides(comparison), where), limit);
   for (const Change& change : comparison.changes) {
     if (change.effect == Effect::worse) text.add(change_line(change));
   }

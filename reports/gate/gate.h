@@ -132,8 +132,13 @@ struct GateResult {
 [[nodiscard]] std::string news_text(const GateResult& comparison, const report::Painter& paint);
 /// Its schema is gate-1.schema.json.
 [[nodiscard]] std::string to_json(const GateResult& comparison);
-/// The verdict and the changes, and the findings behind what is worse; at most `limit` bytes.
-[[nodiscard]] std::string to_markdown(const GateResult& comparison, std::size_t limit);
+/// The verdict and the changes, and the findings behind what is worse; at most `limit` bytes. `link`: the address of
+/// the report; may be empty.
+[[nodiscard]] std::string to_markdown(const GateResult& comparison, std::size_t limit, const std::string& link = {});
+/// The findings of the new report, each with its state since the baseline (report::to_sarif).
+[[nodiscard]] std::string to_sarif(const GateResult& comparison, const std::string& source);
+/// A workflow command of GitHub for each change for the worse, which shows it at the source: "::error file=...".
+[[nodiscard]] std::string to_annotations(const GateResult& comparison, const std::string& source);
 /// A test for each change, named by what it is about: failed where it is worse, skipped where it is waived. A gate
 /// without changes has the one test "unchanged".
 [[nodiscard]] std::string to_junit(const GateResult& comparison);

@@ -354,6 +354,35 @@ std::string code_block(std::string_view text) {
   return fmt::format("{}\n{}\n{}\n", fence, shown_lines(text), fence);
 }
 
+namespace {
+
+// The last two dimensions of an output where it is worst, "#" for wrong elements; empty where there is nothing to see.
+std::string picture_of(const ElementMap& map) {
+  constexpr std::int64_t kMostRows = 24;
+  constexpr std::int64_t kMostColumns = 64;
+  const TensorBox& box = map.got;
+  const std::size_t rank = box.extent.size();
+  if (rank == 0 || map.worst.size() != rank || map.wrong.size() < 2) return {};
+  const std::int64_t columns = box.extent[rank - 1];
+  const std::int64_t rows = rank > 1 ? box.extent[rank - 2] : 1;
+  std::int64_t plane = 0;
+  for (std::size_t d = 0; d + 2 < rank; ++d) plane = plane * box.extent[d] + map.worst[d] - box.begin[d];
+  std::string text;
+  for (std::int64_t row = 0; row < std::min(rows, kMostRows); ++row) {
+    for (std::int64_t column = 0; column < std::min(columns, kMostColumns); ++column) {
+      const auto at = static_cast<std::size_t>((plane * rows + row) * columns + column);
+      if (at >= map.wrong.size()) return {};
+      text += map.wrong[at] ? '#' : '.';
+    }
+    text += columns > kMostColumns ? "...\n" : "\n";
+  }
+  if (rows > kMostRows) return text + "...";
+  text.pop_back();
+  return text;
+}
+
+}  // namespace
+
 std::string finding_markdown(const Finding& finding) {
   std::string facts;
   for (const Fact& fact : facts_of(finding)) {
@@ -364,6 +393,10 @@ std::string finding_markdown(const Finding& finding) {
                                        subject_of(finding), finding.op_type, finding.backend, cases_text(finding));
   std::string text =
       fmt::format("<details><summary>{}</summary>\n\n{}", escaped_html(shortened(head, kLongestHead)), facts);
+  const auto& map = finding.representative && finding.representative->element_map ? finding.representative->element_map
+                                                                                  : finding.element_map;
+  if (const std::string picture = map ? picture_of(*map) : ""; !picture.empty())
+    text += "\nWrong elements of an output, its last two dimensions:\n\n" + code_block(picture);
   if (!finding.replay.empty()) text += "\n" + code_block(shown_command(finding.replay));
   return text + "\n</details>\n";
 }

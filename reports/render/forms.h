@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,16 @@ struct PageDocuments {
 /// any. Valid by the schema that Jenkins' xUnit plugin uses for Surefire's form. Control characters stand
 /// as text, "\x1b"; U+FFFE and U+FFFF, which XML 1.0 cannot hold, are replaced by U+FFFD.
 [[nodiscard]] std::string to_junit(const Report& report);
+
+struct SarifOptions {
+  std::string source;  ///< "src/mine.cc" or "src/mine.cc:42", where the findings are shown; empty:
+                       ///< the plugin's file, or the backend's name
+  std::map<std::string, std::string> states;  ///< by id of a finding: "new" or "unchanged" since a baseline
+};
+
+/// SARIF 2.1.0: a result for each finding, with a fingerprint that is the same from run to run; waived ones are
+/// suppressed, those of backends that do not decide are notes.
+[[nodiscard]] std::string to_sarif(const Report& report, const SarifOptions& options);
 
 /// Most characters that GitHub takes as a comment; a text has no more characters than bytes.
 inline constexpr std::size_t kCommentBytes = 65536;

@@ -1,0 +1,125 @@
+// SARIF 2.1.0, for code scanning: a result for each finding, a rule for each cause.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string>
+
+#include "harness/base/bytes.h"
+#include "harness/base/text.h"
+#include "harness/forms/json/json_text.h"
+#include "reports/render/forms.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+constexpr std::size_t kLongestText = 4000;
+
+std::string rule_id(const Finding& finding) {
+  return finding.op_type + "/" + shortened(shown(finding.signature), 200);
+}
+
+// The same in each run, whatever the seed and the smallest case.
+std::string fingerprint(const Finding& finding) {
+  Digest digest;
+  for (const std::string* part : {&finding.backend, &finding.op_type, &finding.signature}) {
+    digest.add(std::string_view(*part));
+    digest.add(std::string_view("\n"));
+  }
+  digest.add(name_of(finding.kind));
+  return fmt::format("{:016x}", digest.value());
+}
+
+// The file that a plugin was loaded from, where nobody names a source.
+std::string file_of(const Finding& finding, const Report& report) {
+  for (const BackendResult& backend : report.backends) {
+    if (backend.info.name != finding.backend) continue;
+    const std::string command = backend.info.on_command_line();
+    const std::size_t kind = command.find(':');
+    if (backend.info.kind != "plugin" || kind == std::string::npos) return finding.backend;
+    std::string file = command.substr(kind + 1, command.find('@') - kind - 1);
+    return file.starts_with("./") ? file.substr(2) : file;
+  }
+  return finding.backend;
+}
+
+Json location(const std::string& source) {
+  const std::size_t colon = source.rfind(':');
+  std::uint64_t line = 1;
+  const bool has_line = colon != std::string::npos &&
+                        std::from_chars(source.data() + colon + 1, source.data() + source.size(), line).ptr ==
+                            source.data() + source.size();
+  return {{"physicalLocation",
+           {{"artifactLocation", {{"uri", has_line ? source.substr(0, colon) : source}}},
+            {"region", {{"startLine", std::max<std::uint64_t>(line, 1)}}}}}};
+}
+
+std::string text_of(const Finding& finding) {
+  std::string text = fmt::format("{}{} in {} of {} on {}", name_of(finding.kind), subject_of(finding),
+                                 cases_text(finding), finding.op_type, shown(finding.backend));
+  for (const Fact& fact : facts_of(finding)) {
+    if (!fact.value.empty()) text += fmt::format("\n{}: {}", fact.label, shown(fact.value));
+  }
+  return shortened(text, kLongestText);
+}
+
+Json rule_of(const Finding& finding) {
+  const bool is_named = finding.diagnosis && !finding.diagnosis->defects.empty();
+  const std::string what = is_named ? finding.diagnosis->defects.front().description
+                                    : fmt::format("{}{}", name_of(finding.kind), subject_of(finding));
+  Json rule{{"id", rule_id(finding)}, {"shortDescription", {{"text", shortened(shown(what), 300)}}}};
+  if (is_named && !finding.diagnosis->defects.front().rule.empty())
+    rule["properties"] = {{"tags", Json::array({finding.diagnosis->defects.front().rule})}};
+  return rule;
+}
+
+Json result_of(const Finding& finding, const Report& report, const SarifOptions& options, std::size_t rule) {
+  const auto backend = std::find_if(report.backends.begin(), report.backends.end(),
+                                    [&](const BackendResult& one) { return one.info.name == finding.backend; });
+  const bool decides = backend == report.backends.end() || backend->decides;
+  Json result{
+      {"ruleId", rule_id(finding)},
+      {"ruleIndex", rule},
+      {"level", decides ? "error" : "note"},
+      {"message", {{"text", text_of(finding)}}},
+      {"locations", Json::array({location(options.source.empty() ? file_of(finding, report) : options.source)})},
+      {"partialFingerprints", {{"qconform/v1", fingerprint(finding)}}}};
+  const auto state = options.states.find(finding.id);
+  if (state != options.states.end()) result["baselineState"] = state->second;
+  if (finding.waiver) {
+    const std::string reason =
+        fmt::format("{}: {} ({})", finding.waiver->id, finding.waiver->reason, finding.waiver->reference);
+    result["suppressions"] = Json::array({{{"kind", "external"}, {"justification", shown(reason)}}});
+  }
+  result["properties"] = {{"backend", finding.backend},
+                          {"operator", finding.op_type},
+                          {"verdict", name_of(finding.kind)},
+                          {"cases", finding.cases}};
+  return result;
+}
+
+}  // namespace
+
+std::string to_sarif(const Report& report, const SarifOptions& options) {
+  std::map<std::string, std::size_t> known;
+  Json rules = Json::array();
+  Json results = Json::array();
+  for (const Finding& finding : report.findings) {
+    const auto [rule, is_new] = known.try_emplace(rule_id(finding), known.size());
+    if (is_new) rules.push_back(rule_of(finding));
+    results.push_back(result_of(finding, report, options, rule->second));
+  }
+  Json run{{"tool", {{"driver", {{"name", "qconform"}, {"version", report.environment.version}, {"rules", rules}}}}},
+           {"automationDetails", {{"id", "qconform/"}}},
+           {"results", std::move(results)}};
+  if (run["tool"]["driver"]["version"] == "") run["tool"]["driver"].erase("version");
+  const Json document{
+      {"version", "2.1.0"},
+      {"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
+      {"runs", Json::array({std::move(run)})}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qconform::report
