@@ -16,16 +16,21 @@ namespace qconform::issue {
 /// The program prints which elements of y are not right and ends with 1, or prints that all are and ends with 0. A
 /// library that refuses the case ends it with 2 where that is wrong, and with 0 otherwise; one that crashes ends it so.
 struct IssueProgram {
-  std::string source;  ///< text of one file, C++17
-  std::string build;   ///< the command that makes `case` of `case.cc`: "c++ -std=c++17 case.cc -o case -ldnnl"
+  std::string source;         ///< text of one file, C++17
+  std::string build;          ///< the command that makes `case` of `case.cc`: "c++ -std=c++17 case.cc -o case -ldnnl"
+  std::string python = {};    ///< the same in Python, which ends with an assertion; empty where there is none
+  std::string packages = {};  ///< of the Python program, for pip: "onnxruntime==1.30.0 numpy"
 };
 
-/// A failing case of one node, on a backend whose library writes programs.
+/// A failing case, on a backend whose library writes programs.
 struct IssueCase {
   const Expected& expected;            ///< it has a case
   const backend::Specification& what;  ///< the backend, as it was asked for
   std::string version;                 ///< the library's, "2.6.3"
 };
+
+/// Fails for cases of several nodes: for libraries whose interface has single operators.
+[[nodiscard]] Result<void> check_single(const IssueCase& failing);
 
 /// Writes the program that makes the same calls, with the same values, as the backend of that name. `expected` has a
 /// case. Errors name "--issue": there is no program for some libraries, or some forms of them. A library that has
@@ -56,6 +61,14 @@ struct IssueCase {
 /// kRight and `int check(const void* y)`, which prints what is not right and returns 1 if anything is not; for a case
 /// that must be refused, `check` says so and returns 1 whatever y is. `layout`: of the y that it is given.
 [[nodiscard]] std::string check_text(const Expected& expected, Layout layout = Layout::channels_first);
+
+/// The numbers that an element may be, from `lo` to `hi`; NaN for both where NaN is right.
+struct RightRange {
+  double lo;
+  double hi;
+};
+/// Those of each element of a graph's only output; an element of which any value is right has none.
+[[nodiscard]] std::vector<std::vector<RightRange>> right_ranges(const Expected& expected);
 
 /// Behind the check, what ends a program whose library refuses.
 [[nodiscard]] int exit_code_of_refusal(const Expected& expected);

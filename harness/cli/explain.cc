@@ -58,6 +58,13 @@ void attempt(const Expected& expected, const std::string& name, const backend::S
   attempts.push_back({name, judge(expected, execute_for_judge(**backend, *expected.test_case, output))});
 }
 
+// A form of the case is qconform's own, and no setting that a user of the library has.
+bool is_form(const backend::Accepted& accepted, std::string_view word) {
+  return std::any_of(accepted.keys.begin(), accepted.keys.end(), [&](const backend::Accepted::SettingKey& key) {
+    return key.key == "form" && key.values.find(word) != std::string_view::npos;
+  });
+}
+
 // The page for the library's maintainers.
 Result<std::string> issue_page(const report::Explained& explained, const BackendInfo& info, const Policy& policy,
                                const backend::SandboxPolicy& sandbox) {
@@ -75,7 +82,7 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
     other = what;
     for (const std::string_view word : library.accepted.words) {
       other.word = word;
-      if (word != what.word) attempt(expected, backend::text_of(other), sandbox, issue.settings);
+      if (word != what.word && !is_form(library.accepted, word)) attempt(expected, backend::text_of(other), sandbox, issue.settings);
     }
   }
   if (!explained.cured_by.empty()) {

@@ -12,6 +12,7 @@
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "reports/issue/rules.h"
+#include "reports/render/forms.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {
@@ -52,12 +53,16 @@ std::string versions(const Issue& issue) {
 // The defects, and whether they are sure.
 std::string cause(const Issue& issue) {
   const auto& explanation = issue.explained.explanation;
-  if (!explanation || explanation->candidates.empty()) {
-    return fmt::format("The cause is not known. {}\n\n", verdict_of(issue).detail);
+  const std::string& cure = issue.explained.cured_by;
+  const std::string cured =
+      cure.empty() ? "" : fmt::format("The case is right with `@{}`: what that switches off makes it wrong.\n\n", cure);
+  // A model that some cases contradict is a hint for those who look, and no cause for a maintainer.
+  if (!explanation || explanation->candidates.empty() || explanation->status >= diagnose::Status::partial) {
+    return fmt::format("{}{}{}.\n\n", cured, cured.empty() ? "The cause is not known: " : "", verdict_of(issue).detail);
   }
-  std::string text;
+  std::string text = cured;
   for (const diagnose::DefectSet& candidate : explanation->candidates) {
-    if (!text.empty()) text += "\nor\n\n";
+    if (text.size() > cured.size()) text += "\nor\n\n";
     for (const diagnose::Defect* defect : candidate.defects) {
       text += fmt::format("- {} ({})\n", defect->description, fmt::join(diagnose::stages_of(*defect), ", "));
     }
@@ -73,7 +78,7 @@ std::set<std::string> rules_of(const Issue& issue) {
   if (!issue.expected.classification.lowered) rules.insert(issue.expected.classification.deciding_remark()->rule);
   if (!verdict_of(issue).rule.empty()) rules.insert(verdict_of(issue).rule);
   const auto& explanation = issue.explained.explanation;
-  if (explanation && !explanation->candidates.empty()) {
+  if (explanation && !explanation->candidates.empty() && explanation->status < diagnose::Status::partial) {
     for (const diagnose::Defect* defect : explanation->candidates.front().defects) rules.emplace(defect->rule);
   }
   return rules;
@@ -107,11 +112,25 @@ std::string document(const Issue& issue) {
              : fmt::format("## What ONNX's document says\n\nIn qconform's rules, which cite it:\n\n{}\n", text);
 }
 
+// A line for each node: "y = Relu(x)".
+std::string nodes_text(const Case& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes) {
+    std::string attributes;
+    for (const Attribute& attribute : node.attributes)
+      attributes += fmt::format(", {}={}", attribute.name, attribute_text(attribute.value));
+    text += fmt::format("{} = {}({}{})\n", fmt::join(node.outputs, ", "), node.op_type, fmt::join(node.inputs, ", "),
+                        attributes);
+  }
+  return code_block(text);
+}
+
 std::string smallest(const Issue& issue) {
   const Case& test_case = *issue.expected.test_case;
   const Verdict& verdict = verdict_of(issue);
   std::string text = fmt::format("## The smallest case\n\n{} at opset {}: {}\n\n", test_case.op_types(),
-                                 test_case.node().opset_version, summary_of(test_case));
+                                 test_case.nodes.front().opset_version, summary_of(test_case));
+  if (is_judged_as_graph(test_case)) text += nodes_text(test_case) + "\n";
   if (!verdict.worst || !issue.expected.output) return text + fmt::format("{}.\n\n", verdict.detail);
   const std::string output = output_names(test_case)[verdict.worst->output];
   text += fmt::format("{}[{}] must be {}, and is {}", output, fmt::join(verdict.worst->index, ","),
@@ -127,8 +146,17 @@ std::string smallest(const Issue& issue) {
 
 std::string program(const Issue& issue) {
   if (!issue.program) return fmt::format("There is no program: {}.\n\n", issue.program.error().message);
-  return fmt::format("## Program\n\n`{} && ./case` prints what is not right, and ends with 1.\n\n```cpp\n{}```\n\n",
-                     issue.program->build, issue.program->source);
+  std::string text;
+  if (!issue.program->python.empty()) {
+    text += fmt::format("## Program in Python\n\n`pip install {}`; `python3 case.py` ends with an assertion that says what "
+                        "is not right.\n\n```python\n{}```\n\n",
+                        issue.program->packages, issue.program->python);
+  }
+  if (!issue.program->source.empty()) {
+    text += fmt::format("## Program\n\n`{} && ./case` prints what is not right, and ends with 1.\n\n```cpp\n{}```\n\n",
+                        issue.program->build, issue.program->source);
+  }
+  return text;
 }
 
 std::string model(const Issue& issue) {

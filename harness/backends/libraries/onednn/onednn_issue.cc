@@ -283,6 +283,7 @@ Result<void> check_form(const Case& test_case, const Lowered& lowered) {
 }  // namespace
 
 Result<IssueProgram> onednn_program(const IssueCase& failing) {
+  QCONFORM_TRY(check_single(failing));
   const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
   const Lowered* lowered = expected.classification.lowered.get();

@@ -9,16 +9,17 @@
 namespace qconform::issue {
 namespace {
 
-constexpr std::string_view kOrtProgram = R"(// A node in ONNX Runtime's C++ interface.
+constexpr std::string_view kOrtProgram = R"(// {what} in ONNX Runtime's C++ interface.
 #include <onnxruntime_cxx_api.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 {model}
-// The tensors that the node is fed.
+// The tensors that it is fed.
 {arrays}
 {check}
 int run() {{
@@ -31,7 +32,7 @@ int run() {{
   const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
   std::vector<Ort::Value> inputs;
 {feeds}  const char* names[] = {{{names}}};
-  const char* output = "y";
+  const char* output = "{output}";
   std::vector<Ort::Value> y = session.Run(Ort::RunOptions(nullptr), names, inputs.data(), inputs.size(), &output, 1);
 {shape}  return check(y[0].GetTensorRawData());
 }}
@@ -70,41 +71,158 @@ std::string_view level_text(std::string_view word) {
   return "ORT_DISABLE_ALL";
 }
 
+constexpr std::string_view kPythonProgram = R"(# {what} in ONNX Runtime's Python interface.
+import base64
+
+import numpy as np
+import onnxruntime as ort
+
+MODEL = ({model}
+)
+FEEDS = {{
+{feeds}}}
+# The numbers that each element of {output} may be, from the first to the second.
+RIGHT = [{right}]
+
+options = ort.SessionOptions()
+options.intra_op_num_threads = 1
+options.graph_optimization_level = ort.GraphOptimizationLevel.{level}
+{entries}session = ort.InferenceSession(base64.b64decode(MODEL), options, providers=["CPUExecutionProvider"])
+(y,) = session.run(["{output}"], FEEDS)
+wrong = []
+for i, (got, ranges) in enumerate(zip(y.ravel().tolist(), RIGHT)):
+    if ranges and not any(lo <= got <= hi or (lo != lo and got != got) for lo, hi in ranges):
+        wrong.append(f"element {{i}} is {{got}}, must be {{ranges}}")
+assert y.size == len(RIGHT) and not wrong, "\n".join(wrong)
+print("right with onnxruntime", ort.__version__)
+)";
+
+// Empty where numpy has no such type.
+std::string_view numpy_type(ElementType type) {
+  switch (type) {
+    case ElementType::float32: return "np.float32";
+    case ElementType::float16: return "np.float16";
+    case ElementType::uint8: return "np.uint8";
+    case ElementType::int8: return "np.int8";
+    case ElementType::uint16: return "np.uint16";
+    case ElementType::int16: return "np.int16";
+    case ElementType::int32: return "np.int32";
+    case ElementType::int64: return "np.int64";
+    default: return "";
+  }
+}
+
+std::string python_number(double value) {
+  if (std::isnan(value)) return "np.nan";
+  if (std::isinf(value)) return value < 0 ? "-np.inf" : "np.inf";
+  return fmt::format("{}", value);
+}
+
+std::string python_array(const Tensor& tensor) {
+  std::vector<std::string> values;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(python_number(number_at(tensor, i)));
+  return fmt::format("np.array([{}], {}).reshape([{}])", fmt::join(values, ", "), numpy_type(tensor.type),
+                     fmt::join(tensor.shape, ", "));
+}
+
+// What both programs are made of.
+struct OrtCase {
+  const Case& test_case;
+  FedModel model;
+  std::string what;    // "The graph Relu+QuantizeLinear"
+  std::string output;  // the name of the only one
+  std::string_view level;
+  std::vector<backend::Setting> entries;
+};
+
+// Empty where numpy has no type for what is fed or computed, or nothing is computed.
+std::string python_program(const OrtCase& ort, const Expected& expected) {
+  if (!expected.output || numpy_type(expected.output->type).empty()) return {};
+  const std::vector<std::string> names = input_names(ort.test_case);
+  std::string feeds;
+  for (const std::size_t position : ort.model.fed) {
+    const Tensor& tensor = *ort.test_case.inputs[position];
+    if (numpy_type(tensor.type).empty()) return {};
+    feeds += fmt::format("    \"{}\": {},\n", names[position], python_array(tensor));
+  }
+  std::vector<std::string> right;
+  for (const auto& ranges : right_ranges(expected)) {
+    std::string text;
+    for (const RightRange& range : ranges)
+      text += fmt::format("{}({}, {})", text.empty() ? "" : ", ", python_number(range.lo), python_number(range.hi));
+    right.push_back('[' + text + ']');
+  }
+  std::string entries;
+  for (const backend::Setting& entry : ort.entries)
+    entries += fmt::format("options.add_session_config_entry(\"{}\", \"{}\")\n", entry.key, entry.value);
+  return fmt::format(fmt::runtime(kPythonProgram), fmt::arg("what", ort.what),
+                     fmt::arg("model", base64_text(ort.model.bytes)), fmt::arg("feeds", feeds),
+                     fmt::arg("output", ort.output), fmt::arg("right", fmt::format("{}", fmt::join(right, ", "))),
+                     fmt::arg("level", ort.level), fmt::arg("entries", entries));
+}
+
+std::string cpp_program(const OrtCase& ort, const Expected& expected) {
+  const std::vector<std::string> all_names = input_names(ort.test_case);
+  std::string arrays;
+  std::string feeds;
+  std::vector<std::string> names;
+  for (const std::size_t position : ort.model.fed) {
+    const Tensor& tensor = *ort.test_case.inputs[position];
+    // A value of a graph has any name.
+    const std::string name = is_judged_as_graph(ort.test_case) ? fmt::format("x{}", position) : all_names[position];
+    arrays += array_text(name, tensor);
+    feeds += feed_text(name, tensor);
+    names.push_back('"' + all_names[position] + '"');
+  }
+  std::string entries;
+  for (const backend::Setting& entry : ort.entries)
+    entries += fmt::format("  options.AddConfigEntry(\"{}\", \"{}\");\n", entry.key, entry.value);
+  return fmt::format(fmt::runtime(kOrtProgram), fmt::arg("what", ort.what),
+                     fmt::arg("model", model_text(ort.model.bytes)), fmt::arg("arrays", arrays),
+                     fmt::arg("check", check_text(expected)), fmt::arg("level", ort.level), fmt::arg("entries", entries),
+                     fmt::arg("feeds", feeds), fmt::arg("output", ort.output),
+                     fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))),
+                     fmt::arg("shape", shape_text_of(expected)), fmt::arg("refusal", exit_code_of_refusal(expected)));
+}
+
+// Whether a program in C++ can compute with the numbers of a graph's output.
+bool is_number_of_cpp(ElementType type) {
+  return bits_of(type) >= 8 && (is_integer(type) || type == ElementType::float32);
+}
+
 }  // namespace
 
 Result<IssueProgram> onnxruntime_program(const IssueCase& failing) {
   const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
+  const bool is_graph = is_judged_as_graph(test_case);
   const OrtForm* form = ort_form_named(failing.what.word);
-  std::string entries;
+  OrtCase ort{test_case, {}, is_graph ? "The graph " + test_case.op_types() : "A node", "y", {}, {}};
+  ort.level = level_text(failing.what.word);
   for (const backend::Setting& setting : failing.what.settings) {
     if (setting.key == "form") {
       form = ort_form_named(setting.value);
-    } else if (setting.key.starts_with("session.")) {
-      entries += fmt::format("  options.AddConfigEntry(\"{}\", \"{}\");\n", setting.key, setting.value);
+    } else if (setting.key.starts_with("session.") || setting.key.starts_with("optimization.")) {
+      ort.entries.push_back(setting);
     } else {
       return fail("--issue", fmt::format("\"{}\": there is no program for execution providers", setting.key));
     }
   }
-  QCONFORM_ASSIGN(const auto model, ort_model(test_case, form));
-  const std::vector<std::string> all_names = input_names(test_case);
-  std::string arrays;
-  std::string feeds;
-  std::vector<std::string> names;
-  for (const std::size_t position : model.fed) {
-    const Tensor& tensor = *test_case.inputs[position];
-    arrays += array_text(all_names[position], tensor);
-    feeds += feed_text(all_names[position], tensor);
-    names.push_back('"' + all_names[position] + '"');
+  if (is_graph && test_case.output_count() != 1)
+    return fail("--issue", fmt::format("programs check one output, this graph has {}", test_case.output_count()));
+  if (is_graph) ort.output = output_names(test_case).front();
+  Case plain = test_case;
+  if (is_graph) plain.note.clear();
+  QCONFORM_ASSIGN(ort.model, ort_model(plain, form));
+  const bool has_cpp = !is_graph || !expected.output || is_number_of_cpp(expected.output->type);
+  IssueProgram program{has_cpp ? cpp_program(ort, expected) : "",
+                       "c++ -std=c++17 case.cc -o case -I ORT/include -L ORT/lib -Wl,-rpath,ORT/lib -lonnxruntime"};
+  if (expected.classification.lowered) program.python = python_program(ort, expected);
+  program.packages = fmt::format("onnxruntime=={} numpy", failing.version);
+  if (program.source.empty() && program.python.empty()) {
+    return fail("--issue", fmt::format("neither C++ nor numpy has the type {}", name_of(expected.output->type)));
   }
-  const std::string source =
-      fmt::format(fmt::runtime(kOrtProgram), fmt::arg("model", model_text(model.bytes)), fmt::arg("arrays", arrays),
-                  fmt::arg("check", check_text(expected)), fmt::arg("level", level_text(failing.what.word)),
-                  fmt::arg("entries", entries), fmt::arg("feeds", feeds),
-                  fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))),
-                  fmt::arg("shape", shape_text_of(expected)), fmt::arg("refusal", exit_code_of_refusal(expected)));
-  return IssueProgram{source,
-                      "c++ -std=c++17 case.cc -o case -I ORT/include -L ORT/lib -Wl,-rpath,ORT/lib -lonnxruntime"};
+  return program;
 }
 
 }  // namespace qconform::issue

@@ -53,6 +53,7 @@ Tensor codes_of(const Tensor& x) {
 }  // namespace
 
 Result<IssueProgram> opencv_program(const IssueCase& failing) {
+  QCONFORM_TRY(check_single(failing));
   const Expected& expected = failing.expected;
   const Case& test_case = *expected.test_case;
   const auto frame = test_case.input(0) == nullptr ? std::nullopt : opencv_frame_of(test_case);

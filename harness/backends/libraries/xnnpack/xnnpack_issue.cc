@@ -127,6 +127,7 @@ Result<Calls> conversion_calls(const Tensor& x, ElementType y_type, const std::v
 }  // namespace
 
 Result<IssueProgram> xnnpack_program(const IssueCase& failing) {
+  QCONFORM_TRY(check_single(failing));
   if (!failing.what.version.empty()) {
     return fail("--issue", fmt::format("\"{}\": the programs call XNNPACK's interface of 2022", failing.what.version));
   }
