@@ -113,7 +113,7 @@ const Library* library_of(const Specification& what) {
 // The versions that the name asks for: each that is here of a range, its own otherwise.
 Result<std::vector<std::string>> versions_of(const Specification& what) {
   const std::size_t dots = what.version.find("..");
-  if (dots == std::string::npos) return std::vector<std::string>{what.version};
+  if (dots == std::string::npos || names_a_file(what)) return std::vector<std::string>{what.version};
   const std::string first = what.version.substr(0, dots);
   const std::string last = what.version.substr(dots + 2);
   const Library* library = library_of(what);

@@ -446,6 +446,10 @@ Result<void> check_settings(const Specification& what, const Accepted& accepted)
   return {};
 }
 
+bool names_a_file(const Specification& what) {
+  return what.kind == Specification::Kind::named && what.version.find('/') != std::string::npos;
+}
+
 bool is_older(std::string_view a, std::string_view b) {
   const auto older = numbers_of(a);
   const auto newer = numbers_of(b);

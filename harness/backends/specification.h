@@ -93,6 +93,9 @@ struct Accepted {
 /// Errors: a word or key that is not accepted, with the nearest one and all that are.
 [[nodiscard]] Result<void> check_settings(const Specification& what, const Accepted& accepted);
 
+/// Whether a folder or file stands in the place of a version: "onnxruntime:./lib/libonnxruntime.so".
+[[nodiscard]] bool names_a_file(const Specification& what);
+
 /// Whether version `a` comes before `b`, number by number: "1.9" before "1.14.0".
 [[nodiscard]] bool is_older(std::string_view a, std::string_view b);
 

@@ -82,7 +82,8 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
     other = what;
     for (const std::string_view word : library.accepted.words) {
       other.word = word;
-      if (word != what.word && !is_form(library.accepted, word)) attempt(expected, backend::text_of(other), sandbox, issue.settings);
+      if (word != what.word && !is_form(library.accepted, word))
+        attempt(expected, backend::text_of(other), sandbox, issue.settings);
     }
   }
   if (!explained.cured_by.empty()) {

@@ -148,9 +148,10 @@ std::string program(const Issue& issue) {
   if (!issue.program) return fmt::format("There is no program: {}.\n\n", issue.program.error().message);
   std::string text;
   if (!issue.program->python.empty()) {
-    text += fmt::format("## Program in Python\n\n`pip install {}`; `python3 case.py` ends with an assertion that says what "
-                        "is not right.\n\n```python\n{}```\n\n",
-                        issue.program->packages, issue.program->python);
+    text += fmt::format(
+        "## Program in Python\n\n`pip install {}`; `python3 case.py` ends with an assertion that says what "
+        "is not right.\n\n```python\n{}```\n\n",
+        issue.program->packages, issue.program->python);
   }
   if (!issue.program->source.empty()) {
     text += fmt::format("## Program\n\n`{} && ./case` prints what is not right, and ends with 1.\n\n```cpp\n{}```\n\n",

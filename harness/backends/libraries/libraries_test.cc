@@ -233,6 +233,28 @@ TEST_F(Roots, ADamagedOneIsToldByName) {
   EXPECT_TRUE(text.find("scripts/library-root onnxruntime:1.14.0 fetches it again") != std::string::npos) << text;
 }
 
+// A folder of the user's, an archive's or Python's, in the place of a release.
+TEST_F(Roots, OnnxRuntimeMayLieAnywhere) {
+  const auto all = libraries();
+  const auto library = std::find_if(all.begin(), all.end(), [](const auto& l) { return l.name == "onnxruntime"; });
+  if (library->open_release == nullptr) GTEST_SKIP() << library->state().absent;
+  const auto opened = [&](const std::filesystem::path& place) {
+    const auto backend = library->open_release({.name = "onnxruntime", .version = place.string()});
+    return backend ? (*backend)->info().version : backend.error().text();
+  };
+  const std::string folder = folder_.path().string();
+  EXPECT_EQ(opened(folder), "--backend: \"onnxruntime:" + folder +
+                                "\": no libonnxruntime.so in onnxruntime/capi, capi, lib or the folder itself");
+  const std::filesystem::path here = std::filesystem::path(QCONFORM_SOURCE_DIRECTORY) / "build/onnxruntime";
+  if (!std::filesystem::exists(here / "lib")) GTEST_SKIP() << "no " << here << ": scripts/get-onnxruntime";
+  EXPECT_EQ(opened(here), library->state().version);
+  const std::filesystem::path capi = folder_.path() / "onnxruntime" / "capi";
+  std::filesystem::create_directories(capi);
+  std::filesystem::create_symlink(here / "lib" / "libonnxruntime.so.1", capi / "libonnxruntime.so.1.30.0");
+  EXPECT_EQ(opened(folder), library->state().version);
+  EXPECT_EQ(opened(capi / "libonnxruntime.so.1.30.0"), library->state().version);
+}
+
 // A program beside this one, as long as a test wants it. Tests run at the same time: each has a name of its own.
 class ProgramBeside {
  public:

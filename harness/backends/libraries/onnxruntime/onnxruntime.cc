@@ -295,6 +295,11 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
 }
 
 Result<std::unique_ptr<Backend>> open_release(const backend::Specification& what) {
+  if (backend::names_a_file(what)) {
+    const ort::Loaded named = ort::load_named(what.version);
+    if (named.api != nullptr) return open_with(named, what);
+    return fail("--backend", fmt::format("\"{}\": {}", backend::text_of(what), named.absent));
+  }
   QCONFORM_ASSIGN(const auto root, root_for(what, loaded().version));
   const ort::Loaded library = ort::load_release(root.folder);
   if (library.api != nullptr) return open_with(library, what);

@@ -95,11 +95,33 @@ const Loaded& loaded() {
   return once;
 }
 
-Loaded load_release(const std::filesystem::path& root) {
+namespace {
+
+Loaded load_file(const std::filesystem::path& file) {
   disable_telemetry();
-  const std::filesystem::path file = root / "lib" / "libonnxruntime.so";
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   return library == nullptr ? Loaded{nullptr, {}, dlerror()} : interface_of(library);
+}
+
+}  // namespace
+
+Loaded load_release(const std::filesystem::path& root) {
+  return load_file(root / "lib" / "libonnxruntime.so");
+}
+
+Loaded load_named(const std::filesystem::path& place) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_regular_file(place, error)) return load_file(fs::absolute(place, error));
+  const fs::path folders[] = {place / "onnxruntime" / "capi", place / "capi", place / "lib", place};
+  for (const fs::path& folder : folders) {
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      // Python's packages have the number behind the name, and no link without it.
+      if (entry->path().filename().string().starts_with("libonnxruntime.so"))
+        return load_file(fs::absolute(entry->path(), error));
+    }
+  }
+  return {nullptr, {}, "no libonnxruntime.so in onnxruntime/capi, capi, lib or the folder itself"};
 }
 
 std::optional<std::string> failure(const OrtApi& api, OrtStatus* status) {

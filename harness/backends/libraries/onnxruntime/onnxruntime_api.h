@@ -29,6 +29,10 @@ struct Loaded {
 /// The release in a root (libraries.h), never unloaded. `absent` tells what is wrong with the root.
 [[nodiscard]] Loaded load_release(const std::filesystem::path& root);
 
+/// The library in a file, or in a folder: that of an archive of ONNX Runtime, or of Python's packages. Never unloaded.
+/// `absent` tells where it was looked for.
+[[nodiscard]] Loaded load_named(const std::filesystem::path& place);
+
 /// Objects of the library, released by the table's functions.
 template <typename T>
 class Owned {

@@ -179,8 +179,8 @@ std::string cpp_program(const OrtCase& ort, const Expected& expected) {
     entries += fmt::format("  options.AddConfigEntry(\"{}\", \"{}\");\n", entry.key, entry.value);
   return fmt::format(fmt::runtime(kOrtProgram), fmt::arg("what", ort.what),
                      fmt::arg("model", model_text(ort.model.bytes)), fmt::arg("arrays", arrays),
-                     fmt::arg("check", check_text(expected)), fmt::arg("level", ort.level), fmt::arg("entries", entries),
-                     fmt::arg("feeds", feeds), fmt::arg("output", ort.output),
+                     fmt::arg("check", check_text(expected)), fmt::arg("level", ort.level),
+                     fmt::arg("entries", entries), fmt::arg("feeds", feeds), fmt::arg("output", ort.output),
                      fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))),
                      fmt::arg("shape", shape_text_of(expected)), fmt::arg("refusal", exit_code_of_refusal(expected)));
 }
@@ -220,7 +220,7 @@ Result<IssueProgram> onnxruntime_program(const IssueCase& failing) {
   if (expected.classification.lowered) program.python = python_program(ort, expected);
   program.packages = fmt::format("onnxruntime=={} numpy", failing.version);
   if (program.source.empty() && program.python.empty()) {
-    return fail("--issue", fmt::format("neither C++ nor numpy has the type {}", name_of(expected.output->type)));
+    return fail("--issue", "neither C++ nor numpy has the types of all tensors of this case");
   }
   return program;
 }
