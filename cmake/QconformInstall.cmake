@@ -39,7 +39,7 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -E touch "${generated}/stamp"
   DEPENDS qconform CHANGELOG.md
   COMMENT "Writing manual pages and completion" VERBATIM)
-# What is built to find mistakes is installed without them.
+# A build that looks for mistakes is installed without them.
 if(QCONFORM_SANITIZE OR QCONFORM_COVERAGE)
   set(always "")
 else()

@@ -1,4 +1,4 @@
-# What other projects use of this source tree: qconform::backend, qconform::program and qconform_add_gate(). An installed
+# Other projects use this of the source tree: qconform::backend, qconform::program and qconform_add_gate(). An installed
 # tree has the same (qconformConfig.cmake).
 add_library(qconform_backend_interface INTERFACE)
 add_library(qconform::backend ALIAS qconform_backend_interface)
@@ -16,5 +16,5 @@ if(NOT QCONFORM_PROGRAM)
   endif()
 endif()
 
-set(QCONFORM_GATE_STEP "${PROJECT_SOURCE_DIR}/scripts/gate-step" CACHE INTERNAL "What a gate's test runs")
+set(QCONFORM_GATE_STEP "${PROJECT_SOURCE_DIR}/scripts/gate-step" CACHE INTERNAL "The script that a gate's test runs")
 include("${CMAKE_CURRENT_LIST_DIR}/QconformGate.cmake")

@@ -294,6 +294,21 @@ std::string check_text(const Expected& expected, Layout layout) {
                      fmt::arg("must", is_float ? "number(kRight[i][0])" : "kRight[i][0]"));
 }
 
+std::string literal_text(std::string_view text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      literal += {'\\', c};
+    } else if (code < 0x20 || code == 0x7f) {
+      literal += fmt::format("\\{:03o}", code);
+    } else {
+      literal += c;
+    }
+  }
+  return literal + '"';
+}
+
 Result<void> check_single(const IssueCase& failing) {
   const Case& test_case = *failing.expected.test_case;
   if (!is_judged_as_graph(test_case)) return {};
@@ -309,6 +324,11 @@ std::vector<std::vector<RightRange>> right_ranges(const Expected& expected) {
   };
   std::vector<std::vector<RightRange>> all;
   for (std::int64_t i = 0; i < right.elements(); ++i) {
+    if (expected.pinned) {
+      const double pinned = number_at(*expected.pinned, i);
+      all.push_back({{pinned, pinned}});
+      continue;
+    }
     const RightValues values = expected.classification.lowered->right_values(i, expected.policy);
     std::vector<RightRange>& ranges = all.emplace_back();
     for (const RightValues::Range& range : values.ranges) ranges.push_back({number(range.lo), number(range.hi)});

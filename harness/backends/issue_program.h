@@ -43,6 +43,9 @@ struct IssueCase {
 /// "std::uint8_t"; types without one in C++ stand as the unsigned integers of their codes, packed ones as bytes.
 [[nodiscard]] std::string_view element_type_text(ElementType type);
 
+/// The text as a literal of C++ and Python, in double quotes.
+[[nodiscard]] std::string literal_text(std::string_view text);
+
 /// "std::uint8_t x[] = {1, 2};\n" on as many lines as it takes; of a tensor without elements one that is never read.
 [[nodiscard]] std::string array_text(std::string_view name, const Tensor& tensor);
 
@@ -67,7 +70,8 @@ struct RightRange {
   double lo;
   double hi;
 };
-/// Those of each element of a graph's only output; an element of which any value is right has none.
+/// Returns those of each element of the only output, which `expected` has; an element of which any value is right has
+/// none. Under a profile that pins values, the pinned ones.
 [[nodiscard]] std::vector<std::vector<RightRange>> right_ranges(const Expected& expected);
 
 /// Behind the check, what ends a program whose library refuses.

@@ -66,7 +66,14 @@ Result<std::optional<Waivers>> chosen_waivers(const WaiverOptions& options, cons
 
 Result<void> write_draft(const WaiverOptions& options, const Report& report) {
   if (options.draft.empty()) return {};
-  return write_file(options.draft, draft_waivers(report));
+  const DraftedWaivers drafted = draft_waivers(report);
+  if (!drafted.left_out.empty()) {
+    print_note(
+        fmt::format("no waiver is drafted for {}: neither a cause nor conditions tell them from other failures; run "
+                    "--pin-waivers pins their cases",
+                    fmt::join(drafted.left_out, ", ")));
+  }
+  return write_file(options.draft, drafted.text);
 }
 
 Result<std::chrono::duration<double>> parse_duration(const std::string& field, std::string_view text) {

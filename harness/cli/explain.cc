@@ -20,6 +20,7 @@
 #include "harness/engine/environment.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/shrink/shrink.h"
+#include "harness/engine/suspects.h"
 #include "harness/forms/defects/defect_files.h"
 #include "harness/model/judge/judge.h"
 #include "harness/model/mutate/case_mutator.h"
@@ -133,10 +134,13 @@ Result<int> run_explain(ExplainCommand options) {
   QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
 
   ProgressLine progress;
-  const shrink::Runner runner = with_progress(shrink::in_process(*backend), progress, [&](std::uint64_t runs) {
+  const shrink::Runner told = with_progress(shrink::in_process(*backend), progress, [&](std::uint64_t runs) {
     return fmt::format("explain: {} runs of {}, {}", with_thousands(runs), backend->info().name,
                        progress.times_within(options.explain.seconds + kShrinkingSeconds));
   });
+  std::optional<CodeSpectra> spectra;
+  if (backend->code_coverage() != nullptr) spectra.emplace(*backend, policy);
+  const shrink::Runner runner = spectra ? spectra->watching(told) : told;
   Outcome outcome = runner(test_case);
   if (auto own = with_its_own_input(expect(test_case, policy), outcome)) {
     test_case = std::move(own->test_case);
@@ -167,6 +171,13 @@ Result<int> run_explain(ExplainCommand options) {
     result.smallest_verdict = std::move(shrunk.verdict);
     if (result.explanation->status > diagnose::Status::learnt)
       result.whereabouts = diagnose::locate(*result.smallest, runner, policy);
+  }
+  if (spectra && is_failure(result.verdict.kind)) {
+    if (auto suspects = spectra->suspects()) {
+      result.suspects = std::move(*suspects);
+    } else {
+      print_note(suspects.error().text());
+    }
   }
   progress.clear();
   if (!options.model_file.empty()) QCONFORM_TRY(save_model(result, options.model_file));

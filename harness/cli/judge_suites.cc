@@ -545,8 +545,10 @@ void add_suite_choice(CLI::App& command, SuitesOptions& options) {
 void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived) {
   add_suite_choice(command, options);
   command
-      .add_option("--fail-fast", options.fail_fast,
-                  "End at this many failing cases of all backends together, and explain none; waived ones do not count")
+      .add_option(
+          "--fail-fast", options.fail_fast,
+          "End at this many failing cases of all backends together, and explain none; those that a waiver covers, or "
+          "may cover once findings have names, do not count")
       ->check(at_least(1));
   add_policy_options(command, options.policy);
   add_defects_option(command, options.defects);

@@ -102,27 +102,44 @@ void print_note(const std::string& text) {
   if (!text.empty()) say(stderr, "{} {}\n", painter(stderr).aside("qconform: note:"), text);
 }
 
+namespace {
+
+bool is_watched_by_a_program() {
+  const char* told = std::getenv("QCONFORM_PROGRESS");
+  return told != nullptr && std::string_view(told) == "lines";
+}
+
+}  // namespace
+
 ProgressLine::ProgressLine(Elsewhere elsewhere)
-    : on_terminal_(is_a_terminal(stderr)),
+    : for_program_(is_watched_by_a_program()),
+      on_terminal_(is_a_terminal(stderr) && !for_program_),
       elsewhere_(elsewhere),
-      next_(start_ + (on_terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60))) {}
+      next_(start_ + (for_program_   ? std::chrono::milliseconds(200)
+                      : on_terminal_ ? std::chrono::seconds(1)
+                                     : std::chrono::seconds(60))) {}
 
 ProgressLine::~ProgressLine() {
   clear();
 }
 
 bool ProgressLine::is_due() {
-  if (!on_terminal_ && elsewhere_ == Elsewhere::nothing) return false;
+  const bool is_watched = on_terminal_ || for_program_;
+  if (!is_watched && elsewhere_ == Elsewhere::nothing) return false;
   const auto now = Clock::now();
   if (now < next_) return false;
-  next_ = on_terminal_ ? now + std::chrono::milliseconds(200) : next_ + std::chrono::seconds(60);
+  next_ = is_watched ? now + std::chrono::milliseconds(200) : next_ + std::chrono::seconds(60);
   return true;
 }
 
 // A line that the terminal breaks could not be rewritten.
 void ProgressLine::show(const std::string& text) {
   const std::string line = qconform::shown(text);
-  if (on_terminal_) {
+  const auto counted = std::exchange(counted_, std::nullopt);
+  if (for_program_) {
+    const std::string of = counted && counted->second ? fmt::format("{}", *counted->second) : "-";
+    fmt::print(stderr, "progress {}/{} {}\n", counted ? fmt::format("{}", counted->first) : "-", of, line);
+  } else if (on_terminal_) {
     fmt::print(stderr, "\r\033[K{}", cut_to(line, width_of(stderr) - 1));
   } else {
     fmt::print(stderr, "{}\n", line);
@@ -145,6 +162,7 @@ std::string ProgressLine::times_within(double limit) const {
 
 void ProgressLine::update(const Progress& progress) {
   update([&] {
+    count(progress.cases, progress.of);
     const std::string of = progress.of ? " of " + report::with_thousands(*progress.of) : "";
     const double seconds = seconds_since(start_);
     const double rate = static_cast<double>(progress.cases) / seconds;
@@ -158,6 +176,7 @@ void ProgressLine::update(const Progress& progress) {
 void ProgressLine::update(std::string_view what, std::uint64_t done, std::optional<std::uint64_t> of,
                           std::string_view noun) {
   update([&] {
+    count(done, of);
     const auto all = of ? std::optional(static_cast<double>(*of)) : std::nullopt;
     return fmt::format("{}: {}{} {}, {}", what, report::with_thousands(done),
                        of ? " of " + report::with_thousands(*of) : "", noun, times(static_cast<double>(done), all));

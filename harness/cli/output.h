@@ -48,7 +48,8 @@ int report_fault(const Error& error);
 /// "qconform: note: ..." on stderr, beside results that may be JSON; nothing where `text` is empty.
 void print_note(const std::string& text);
 
-/// A line on stderr that is rewritten in place, on a terminal only, from the first second on.
+/// A line on stderr that is rewritten in place, on a terminal only, from the first second on. For another program,
+/// where the environment has QCONFORM_PROGRESS=lines, lines "progress DONE/OF TEXT", five times a second at most.
 class ProgressLine {
  public:
   /// Says what to print where stderr is not a terminal.
@@ -78,7 +79,10 @@ class ProgressLine {
   /// Whether it is time to show something; if so, sets when it is again.
   [[nodiscard]] bool is_due();
   void show(const std::string& text);
+  void count(std::uint64_t done, std::optional<std::uint64_t> of) { counted_ = std::pair(done, of); }
 
+  bool for_program_;
+  std::optional<std::pair<std::uint64_t, std::optional<std::uint64_t>>> counted_;  // what the next text is of
   bool on_terminal_;
   Elsewhere elsewhere_;
   bool shown_ = false;

@@ -376,6 +376,12 @@ Result<int> compare_with_baseline(const GateOptions& options, gate::ReportSide c
   QCONFORM_ASSIGN(auto comparison,
                   gate::compare(std::move(baseline), std::move(current), waivers ? &*waivers : nullptr));
   if (speeds) QCONFORM_TRY(add_speed(options, stored.speeds, *speeds, comparison));
+  if (!speeds && stored.speeds) {
+    gate::Change change;
+    change.what = "speeds-not-compared";
+    change.text = "the baseline has speeds, and the change none: --bench";
+    comparison.changes.push_back(std::move(change));
+  }
   if (options.json) {
     write_document_text(gate::to_json(comparison));
   } else {
@@ -405,6 +411,11 @@ Result<int> run_gate(const GateOptions& options) {
     QCONFORM_ASSIGN(code, compare_with_baseline(options, std::move(current), speeds));
   }
   if (options.stored.empty()) return code;
+  if (code != kConforms) {
+    say(stderr, "{} is not stored: the gate fails. Without --baseline it is stored whatever is in it\n",
+        shown(options.stored));
+    return code;
+  }
   QCONFORM_TRY(in_context("--store-baseline", write_file(options.stored, stored)));
   say(stderr, "baseline {}\n", shown(options.stored));
   return code;
@@ -421,8 +432,8 @@ void add_gate(CLI::App& app, Action& action) {
       "A new finding, a wider one and fewer tests are worse: docs/gate.md.\n"
       "Exit code: 0 nothing got worse, 1 something did, or a waiver expired, 2 wrong use, a file that cannot be read, "
       "or reports that cannot be compared.");
-  command->add_option("--baseline", options->baseline,
-                      "Baseline to compare with: what --store-baseline wrote, or a report.json");
+  CLI::Option* baseline = command->add_option(
+      "--baseline", options->baseline, "Baseline to compare with: what --store-baseline wrote, or a report.json");
   command->add_option("--store-baseline", options->stored,
                       "File for the baseline of this report, and of --bench: counts, findings and speeds, a line each");
   command->add_option("REPORT", options->report, "report.json of the change")->required();
@@ -442,15 +453,17 @@ void add_gate(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 99.0))
       ->needs(now)
       ->capture_default_str();
-  command->add_option("--junit", options->junit, "File for JUnit XML");
-  command->add_option("--markdown", options->markdown, "File for Markdown");
-  command->add_option("--link", options->link, "Address of the report or the job, for the Markdown");
+  command->add_option("--junit", options->junit, "File for JUnit XML")->needs(baseline);
+  command->add_option("--markdown", options->markdown, "File for Markdown")->needs(baseline);
+  command->add_option("--link", options->link, "Address of the report or the job, for the Markdown")->needs(baseline);
   add_sarif_options(*command, options->sarif, options->source);
-  CLI::Option* json = command->add_flag("--json", options->json, "Print the comparison as JSON");
+  CLI::Option* json = command->add_flag("--json", options->json, "Print the comparison as JSON")->needs(baseline);
   command
       ->add_flag("--annotate", options->annotate, "Print what got worse as workflow commands of GitHub too (::error)")
+      ->needs(baseline)
       ->excludes(json);
-  command->add_option("--html", options->html, "File for the page of the change's report, with what changed");
+  command->add_option("--html", options->html, "File for the page of the change's report, with what changed")
+      ->needs(baseline);
   command->add_option("--limit", options->limit, "Most bytes of Markdown")
       ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
       ->capture_default_str();

@@ -16,6 +16,8 @@
 namespace qconform {
 namespace {
 
+constexpr std::string_view kUnexplainedPrefix = "unexplained:";
+
 bool is_part(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
@@ -135,6 +137,10 @@ bool accounts_for(const Waiver& waiver, const Finding& finding) {
   };
   if (!std::all_of(waiver.region.begin(), waiver.region.end(), is_met)) return false;
   if (!waiver.findings.empty()) {
+    // Conditions of large outputs alone, or of some of the cases, say nothing of the others.
+    const bool are_of_all =
+        waiver.region.empty() || (diagnosis->when_elements == 0 && diagnosis->examined == finding.cases);
+    if (!are_of_all || finding.kind == VerdictKind::inconsistent) return false;
     return std::find(waiver.findings.begin(), waiver.findings.end(), finding.signature) != waiver.findings.end();
   }
   return diagnosis && diagnosis->status == "explained" && diagnosis->examined == finding.cases &&
@@ -246,6 +252,7 @@ namespace {
 
 bool names(const Waiver& waiver, const Finding& finding) {
   const auto& all = waiver.findings;
+  if (finding.kind == VerdictKind::inconsistent) return false;  // of a relation
   return waiver.op_type == finding.op_type && is_of_kind(waiver.verdict, finding.kind) &&
          (!waiver.detail || *waiver.detail == finding.verdict.detail) &&
          std::find(all.begin(), all.end(), finding.signature) != all.end();
@@ -280,14 +287,23 @@ void count_waived(const Finding& finding, Report& report) {
   }
 }
 
-// What keeps a waiver from covering a finding that it names; empty where nothing does.
+// Tells why a waiver does not cover a finding that it names; empty where it does.
 std::string obstacle(const Waiver& waiver, const Finding& finding, const CasesOutside& outside) {
   if (waiver.region.empty()) return {};
-  const auto lacking = outside ? outside(finding, waiver.region) : std::nullopt;
-  if (!lacking) return fmt::format("does not cover {}: what its cases have in common is not known", finding.id);
-  if (*lacking == 0) return {};
-  return fmt::format("does not cover {}: {} of its cases lie outside of the waiver's region ({})", finding.id, *lacking,
-                     fmt::join(waiver.region, ", "));
+  const RegionCheck check = outside ? outside(finding, waiver.region) : RegionCheck{};
+  if (check.known == 0) return fmt::format("does not cover {}: what its cases have in common is not known", finding.id);
+  if (check.outside == 0) return {};
+  return fmt::format("does not cover {}: {} of its cases lie outside of the waiver's region ({})", finding.id,
+                     check.outside, fmt::join(waiver.region, ", "));
+}
+
+// Tells of how many cases of a waived finding it is not known whether they lie in the region.
+std::string unchecked_cases(const Waiver& waiver, const Finding& finding, const CasesOutside& outside) {
+  if (waiver.region.empty() || !outside) return {};
+  const RegionCheck check = outside(finding, waiver.region);
+  if (check.known >= finding.cases) return {};
+  return fmt::format("covers {} cases of {}, of which {} were checked against its region", finding.cases, finding.id,
+                     check.known);
 }
 
 // Tells of conditions under which alone a waived finding fails, and which its waiver does not demand.
@@ -312,6 +328,8 @@ WaiverUse use_of(const Waiver& waiver, const BackendInfo& backend, const CasesOu
     if (finding.waiver && finding.waiver->id == waiver.id) {
       use.cases += finding.cases;
       if (!waiver.findings.empty()) note = unsaid_conditions(waiver, finding);
+      if (std::string unchecked = unchecked_cases(waiver, finding, outside); !unchecked.empty())
+        note += (note.empty() ? "" : "; ") + unchecked;
     } else if (!finding.waiver && names(waiver, finding)) {
       note = obstacle(waiver, finding, outside);
     }
@@ -343,6 +361,10 @@ void waive_findings(const Waivers& waivers, const CasesOutside& outside, Report&
       report.waivers.push_back(use_of(*waiver, backend.info, outside, report));
     }
   }
+}
+
+bool names_a_cause(std::string_view signature) {
+  return !signature.starts_with(kUnexplainedPrefix) && !verdict_named(signature);
 }
 
 bool Waivers::may_cover(const BackendInfo& backend, const Case& test_case, const Verdict& verdict) const {

@@ -111,22 +111,33 @@ class Waivers {
   std::string today_;
 };
 
-/// Returns how many failing cases of a finding, of those that are known, lack one of the conditions; nothing where none
-/// is known.
-using CasesOutside = std::function<std::optional<std::uint64_t>(const Finding&, const std::vector<std::string>&)>;
+/// How many failing cases of a finding lack one of a region's conditions.
+struct RegionCheck {
+  std::uint64_t outside = 0;
+  std::uint64_t known = 0;  ///< of how many cases that is known
+};
+using CasesOutside = std::function<RegionCheck(const Finding&, const std::vector<std::string>& conditions)>;
 
-/// What is noted of a waiver that covers no finding.
+/// Notes that a waiver covers no finding.
 inline constexpr std::string_view kWaivesNothing = "waives nothing here";
 
-/// Waives the findings of a report that a waiver names, if none of their cases lies outside of its region, and counts
-/// their cases as waived. Notes what every waiver did that is for one of the backends and an operator that it was asked
-/// for: Report::waivers. Findings that come up later are waived by another call. `outside` may be empty: then no waiver
-/// with a region applies.
+/// Waives the findings of a report that a waiver names, if none of their cases that are known lies outside of its
+/// region, and counts their cases as waived; findings of relations never. Notes what every waiver did that is for one
+/// of the backends and an operator that it was asked for: Report::waivers. Findings that come up later are waived by
+/// another call. `outside` may be empty: then no waiver with a region applies.
 void waive_findings(const Waivers& waivers, const CasesOutside& outside, Report& report);
 
-/// Drafts a waiver for each finding that none covers, by its name and conditions, for every seed. Reading the file
-/// fails until somebody adds the reasons.
-[[nodiscard]] std::string draft_waivers(const Report& report);
+/// Whether a signature says what is wrong: "unexplained:everywhere" and a verdict alone do not, and every other defect
+/// may have the same.
+[[nodiscard]] bool names_a_cause(std::string_view signature);
+
+/// Waivers for findings of a run, without reasons.
+struct DraftedWaivers {
+  std::string text;                   ///< a file, which is not read until somebody adds the reasons
+  std::vector<std::string> left_out;  ///< ids of findings that neither a cause nor conditions tell from others
+};
+/// Drafts a waiver for each finding that none covers, by its name and conditions, for every seed.
+[[nodiscard]] DraftedWaivers draft_waivers(const Report& report);
 
 /// Drafts waivers for the failures of a run, with pinned answers and without reasons, for the very cases of the run.
 class PinnedDraft {

@@ -145,6 +145,18 @@ class WaiverReader : public JsonFields {
     return true;
   }
 
+  bool findings(const Json& value, const std::string& where, Waiver& out) {
+    if (!names(value, where, out.findings)) return false;
+    for (std::size_t i = 0; i < out.findings.size(); ++i) {
+      if (names_a_cause(out.findings[i]) || !out.region.empty()) continue;
+      return refuse(json_path(where, i),
+                    fmt::format("{} says not what is wrong, and covers whatever is: a waiver of it "
+                                "needs a region",
+                                brief(value[i])));
+    }
+    return true;
+  }
+
   bool replacement(const Json& value, const std::string& where, const Operator& known, Replacement& out) {
     const auto input = std::find_if(known.inputs.begin(), known.inputs.end(),
                                     [&](const InputSignature& signature) { return signature.name == out.name; });
@@ -185,7 +197,7 @@ class WaiverReader : public JsonFields {
     if (value.contains("detail") && !text(value, where, "detail", out.detail.emplace())) return false;
     if (value.contains("cpus") && !names(value["cpus"], json_path(where, "cpus"), out.cpus)) return false;
     if (value.contains("cases")) return cases(value["cases"], json_path(where, "cases"), out.cases);
-    if (value.contains("findings")) return names(value["findings"], json_path(where, "findings"), out.findings);
+    if (value.contains("findings")) return findings(value["findings"], json_path(where, "findings"), out);
     if (value.contains("instead") &&
         !instead(value["instead"], json_path(where, "instead"), *operator_of_subject(out.op_type), out.instead)) {
       return false;
@@ -267,21 +279,28 @@ constexpr std::uint64_t kFewestLearntFrom = 20;
 
 }  // namespace
 
-std::string draft_waivers(const Report& report) {
+DraftedWaivers draft_waivers(const Report& report) {
+  DraftedWaivers drafted;
   Json waivers = Json::array();
   for (const Finding& finding : report.findings) {
     const auto backend = std::find_if(report.backends.begin(), report.backends.end(),
                                       [&](const BackendResult& one) { return one.info.name == finding.backend; });
-    if (finding.waiver || backend == report.backends.end()) continue;
+    const bool is_of_relation = finding.kind == VerdictKind::inconsistent;
+    if (finding.waiver || is_of_relation || backend == report.backends.end()) continue;
     Json signature{{"findings", {finding.signature}}};
     const auto& diagnosis = finding.diagnosis;
     const bool has_region = diagnosis && !diagnosis->when.empty() && diagnosis->when_elements == 0;
     if (has_region && diagnosis->failing >= kFewestLearntFrom && diagnosis->recall == 1)
       signature["region"] = diagnosis->when;
+    if (!signature.contains("region") && !names_a_cause(finding.signature)) {
+      drafted.left_out.push_back(finding.id);
+      continue;
+    }
     waivers.push_back(waiver_json(fmt::format("{}-{}-{}", finding.backend, finding.op_type, finding.signature),
                                   backend->info, finding.op_type, finding.kind, std::move(signature)));
   }
-  return file_of(std::move(waivers));
+  drafted.text = file_of(std::move(waivers));
+  return drafted;
 }
 
 void PinnedDraft::add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,

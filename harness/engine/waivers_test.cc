@@ -181,7 +181,7 @@ Report report_with(const std::string& signature, std::uint64_t cases, VerdictKin
 }
 
 // Waives by a file with this signature, where so many cases lack its conditions.
-Report waived(Report report, const std::string& signature, std::optional<std::uint64_t> outside = 0) {
+Report waived(Report report, const std::string& signature, RegionCheck outside = {0, 41}) {
   const auto waivers = Waivers::parse(file(signature), kToday);
   EXPECT_TRUE(waivers) << (waivers ? "" : waivers.error().text());
   if (waivers)
@@ -207,10 +207,10 @@ TEST(WaiversOfFindings, CoverWhatHasTheirNameAndVerdict) {
 TEST(WaiversOfFindings, DoNotCoverWhatLiesOutsideOfTheirRegion) {
   const std::string signature = R"({"findings": ["pad-raw-zero"], "region": ["padded"]})";
   EXPECT_TRUE(waived(report_with("pad-raw-zero", 41), signature).conforms());
-  const Report wider = waived(report_with("pad-raw-zero", 41), signature, 12);
+  const Report wider = waived(report_with("pad-raw-zero", 41), signature, {12, 41});
   EXPECT_FALSE(wider.conforms());
   EXPECT_EQ(wider.waivers.at(0).note, "does not cover F1: 12 of its cases lie outside of the waiver's region (padded)");
-  const Report unknown = waived(report_with("pad-raw-zero", 41), signature, std::nullopt);
+  const Report unknown = waived(report_with("pad-raw-zero", 41), signature, RegionCheck{});
   EXPECT_FALSE(unknown.conforms());
   EXPECT_THAT(unknown.waivers.at(0).note, HasSubstr("what its cases have in common is not known"));
 }
@@ -236,12 +236,39 @@ TEST(WaiversOfFindings, CountAllWrongOutputsOfTheirCause) {
 TEST(WaiversOfFindings, AreDraftedOneForEachInFewLines) {
   Report report = report_with("pad-raw-zero", 41);
   report.findings[0].diagnosis = Diagnosis{.when = {"padded"}, .failing = 41, .precision = 1, .recall = 1};
-  std::string text = draft_waivers(report);
+  const std::string text = draft_waivers(report).text;
   EXPECT_THAT(text, AllOf(HasSubstr(R"("pad-raw-zero")"), HasSubstr(R"("padded")")));
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 30);
   // Conditions of a few cases may be those cases' own.
   report.findings[0].diagnosis->failing = 3;
-  EXPECT_THAT(draft_waivers(report), Not(HasSubstr("padded")));
+  EXPECT_THAT(draft_waivers(report).text, Not(HasSubstr("padded")));
+}
+
+// A signature that says nothing of the cause would cover every other defect.
+TEST(WaiversOfFindings, NameACauseOrConditions) {
+  for (const char* signature : {"unexplained:everywhere", "unexplained:shape", "wrong", "timed-out"}) {
+    Report report = report_with(signature, 41);
+    EXPECT_EQ(draft_waivers(report).left_out, std::vector<std::string>{"F1"}) << signature;
+    EXPECT_THAT(draft_waivers(report).text, Not(HasSubstr(signature)));
+    report.findings[0].diagnosis = Diagnosis{.when = {"padded"}, .failing = 41, .precision = 1, .recall = 1};
+    EXPECT_TRUE(draft_waivers(report).left_out.empty()) << signature;
+    const auto read = Waivers::parse(file(fmt::format(R"({{"findings": ["{}"]}})", signature)), kToday);
+    ASSERT_FALSE(read) << signature;
+    EXPECT_THAT(read.error().text(), HasSubstr("signature.findings[0]: \"" + std::string(signature) + "\" says not"));
+  }
+}
+
+TEST(WaiversOfFindings, NeverCoverRelations) {
+  const Report report = report_with("inconsistent:x-shift-128", 3, VerdictKind::inconsistent);
+  EXPECT_FALSE(waived(report, R"({"findings": ["inconsistent:x-shift-128"]})").findings[0].waiver);
+  EXPECT_THAT(draft_waivers(report).text, Not(HasSubstr("x-shift")));
+}
+
+TEST(WaiversOfFindings, TellOfHowManyCasesTheRegionWasChecked) {
+  const std::string signature = R"({"findings": ["pad-raw-zero"], "region": ["padded"]})";
+  const Report report = waived(report_with("pad-raw-zero", 4100), signature, {0, 2000});
+  EXPECT_TRUE(report.conforms());
+  EXPECT_EQ(report.waivers.at(0).note, "covers 4100 cases of F1, of which 2000 were checked against its region");
 }
 
 TEST(Waivers, TheSchemaHasEveryFailingVerdict) {

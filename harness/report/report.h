@@ -325,7 +325,8 @@ struct WaivedBy {
   bool operator==(const WaivedBy&) const = default;
 };
 
-/// What a waiver did in a run: of those for a backend and an operator that it was asked for.
+/// Tells what a waiver did in a run; there is one for each waiver that is for a backend and an operator it was asked
+/// for.
 struct WaiverUse {
   QC_DESCRIBED(.doc = "A waiver of the run's file that is for this backend and one of its operators.");
   QC_FIELD(std::string, id, {}, "id");

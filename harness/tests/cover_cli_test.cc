@@ -121,6 +121,25 @@ TEST_P(Cover, RunSaysTheShare) {
   EXPECT_LT(code.at("executed"), code.at("edges"));
 }
 
+// Every failing case executes a line, and so do few passing ones: those whose weights are 0.
+TEST_P(Cover, ExplainNamesTheLinesOfAFailure) {
+  const std::string wrong = " --backend plugin:" QCONFORM_PLUGINS "/covered_" + GetParam() + "_wrong.so";
+  ASSERT_EQ(qconform("cover --suite corpus --no-within --tries 5000 -o " + at("kept.json") + wrong).exit_code, 0);
+  const auto ran = qconform("run --suite " + at("kept.json") + " --no-explain --no-shrink --out " + at("run") + wrong);
+  ASSERT_EQ(ran.exit_code, 1) << ran.output;
+  const std::string explain = "explain " + at("run/F1.json") + wrong;
+  const auto explained = qconform(explain + " --json");
+  ASSERT_EQ(explained.exit_code, 1) << explained.output;
+  const auto suspects = nlohmann::json::parse(explained.output).at("suspects");
+  ASSERT_FALSE(suspects.at("lines").empty()) << explained.output;
+  const auto& first = suspects.at("lines").at(0);
+  EXPECT_LE(first.at("first"), marked_line("wrong")) << first;
+  EXPECT_GE(first.at("last"), marked_line("wrong")) << first;
+  EXPECT_EQ(first.at("failing"), suspects.at("failing"));
+  EXPECT_LT(first.at("passing"), suspects.at("passing"));
+  EXPECT_THAT(qconform(explain).output, ContainsRegex("source .*covered\\.c:[0-9-]+ in one_more: [0-9]+ of [0-9]+"));
+}
+
 TEST_P(Cover, TableFitsATerminal) {
   const auto ran = qconform("cover --suite corpus --no-within --tries 0" + backend());
   EXPECT_EQ(ran.exit_code, 0) << ran.output;

@@ -1,21 +1,24 @@
 """Is this quantized kernel right, and if not, why?
 
-    import qconform
-    from onnx.reference import ReferenceEvaluator
+import qconform
+from onnx.reference import ReferenceEvaluator
 
-    report = qconform.run(ReferenceEvaluator)
-    for finding in report.findings:
-        print(finding)
+report = qconform.run(ReferenceEvaluator)
+for finding in report.findings:
+    print(finding)
 """
+
+from __future__ import annotations
 
 from qconform import backends
 from qconform.backends import Unsupported, node_inputs
 from qconform.cases import Case, cases
 from qconform.errors import Error
 from qconform.evaluate import Admissible, Values, Verdict, admissible, judge, reference
+from qconform.progress import Progress
 from qconform.property_tests import property
 from qconform.report import Finding, Report
-from qconform.runner import Explanation, Shrunk, explain, replay, run, shrink
+from qconform.runner import Explanation, Interrupted, Shrunk, explain, replay, run, shrink
 
 __all__ = [
     "Admissible",
@@ -23,6 +26,8 @@ __all__ = [
     "Error",
     "Explanation",
     "Finding",
+    "Interrupted",
+    "Progress",
     "Report",
     "Shrunk",
     "Unsupported",
@@ -40,3 +45,17 @@ __all__ = [
     "run",
     "shrink",
 ]
+
+
+def __getattr__(name: str) -> str:
+    """`__version__`: of the installed package, or of the program where the package runs from its sources."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import metadata
+
+    try:
+        return metadata.version("qconform")
+    except metadata.PackageNotFoundError:
+        from qconform import _program
+
+        return _program.run(["--version"]).stdout.split()[-1]

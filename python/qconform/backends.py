@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import re
 import sys
@@ -56,6 +57,8 @@ class Named:
     """A backend of the program."""
 
     name: str
+    #: how reports call it, where that is not `name`
+    shown: Optional[str] = None
 
 
 def function(object: Callable[..., Any], *, feeds_all: bool = False) -> Target:
@@ -144,9 +147,22 @@ def import_folder(path: str) -> Optional[str]:
 def _named(text: str) -> Union[Target, Named]:
     match = _PYTHON_NAME.fullmatch(text)
     if not match or match["module"] in PROGRAM_KINDS:
-        return Named(text)
+        return _of_this_environment(text)
     # The worker imports it: that may take long, print, or crash.
     return Target(None, None, text, text, False)
+
+
+def _of_this_environment(text: str) -> Named:
+    """ONNX Runtime without a version is that of the running Python, where its package is installed: the program loads
+    its library and judges it natively."""
+    word = text[len("onnxruntime") :]
+    if not text.startswith("onnxruntime") or (word and not word.startswith("@")):
+        return Named(text)
+    spec = importlib.util.find_spec("onnxruntime")
+    for folder in (spec.submodule_search_locations or []) if spec is not None else []:
+        if any(Path(folder, "capi").glob("libonnxruntime.so*")):
+            return Named(f"onnxruntime:{Path(folder).resolve()}{word}", text)
+    return Named(text)
 
 
 def _kind_of(object: Any) -> str:

@@ -24,6 +24,8 @@ from qconform._fork_server import ForkServer
 from qconform.cases import Case
 from qconform.errors import Error
 from qconform.evaluate import Verdict
+from qconform.progress import Watcher, watched
+from qconform.progress import run as watch
 from qconform.report import Defect, Element, Finding, Report
 
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
@@ -34,6 +36,15 @@ CaseLike = Union[str, "os.PathLike[str]", Case, Finding, onnx.ModelProto]
 
 #: Names that the program takes in front of a backend.
 _ALIAS = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,47}")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run, which has written the report of what was judged by then."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(f"interrupted; the report of {report.cases:,} cases is in {report.folder}")
+        #: of the cases that were judged; its backends do not conform, for others were not
+        self.report = report
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,7 @@ def run(
     shrink: bool = True,
     waivers: Union[str, os.PathLike[str], None] = None,
     out: Union[str, os.PathLike[str], None] = None,
+    progress: Union[bool, Watcher, None] = None,
     **options: Any,
 ) -> Report:
     """Judge a backend, or a list of them, on suites of cases.
@@ -169,7 +181,11 @@ def run(
     explain, shrink: look for the defects behind failures, and for the smallest cases that fail.
     waivers: a file of known discrepancies, which may call a backend as the report does.
     out: the folder for the report; else a new one among the temporary files, which stays.
+    progress: a function that is told how far the run has come (`qconform.Progress`); True for a bar of tqdm or a line;
+        without it one is shown in terminals and notebooks.
     options: any other option of `qconform run`, as its help has it: thorough=True, context=1, expect_fused=True.
+
+    Ctrl-C raises `qconform.Interrupted`, a KeyboardInterrupt, which has the report of what was judged by then.
     """
     chosen = backend if isinstance(backend, (list, tuple)) else [backend]
     if name is not None and len(chosen) != 1:
@@ -198,13 +214,21 @@ def run(
             arguments += ["--backend", one.name if alias is None else f"{alias}={one.name}"]
         if waivers is not None:
             arguments += ["--waivers", str(stack.enter_context(_waivers_for(waivers, opened)))]
-        text = _run(arguments, opened).stdout
-    return reports.read(
+        with watched(progress) as watcher:
+            done, is_interrupted = watch(_program.command(arguments), _environment(), watcher)
+        if is_interrupted and done.returncode < 0:
+            raise KeyboardInterrupt  # the program had nothing to report yet
+        _check(done, arguments, opened)
+        text = done.stdout
+    report = reports.read(
         folder,
         text,
         {alias: one.shown for alias, one in zip(aliases, opened) if alias is not None},
         {alias: one.replay for alias, one in zip(aliases, opened) if alias is not None and one.replay is not None},
     )
+    if is_interrupted:
+        raise Interrupted(report)
+    return report
 
 
 def _options(options: Mapping[str, Any]) -> list[str]:
@@ -342,7 +366,7 @@ def _open(backend: Any, name: Optional[str] = None) -> Iterator[Opened]:
     """The backend, as the program can reach it while the `with` lasts."""
     found = backends.resolve(backend, name)
     if isinstance(found, backends.Named):
-        yield Opened(found.name, name or found.name, None)
+        yield Opened(found.name, name or found.shown or found.name, None)
     elif found.path is not None:
         yield Opened("process:" + _worker_command(found), found.name, None)
     else:
@@ -387,14 +411,22 @@ def _run(arguments: Sequence[str], opened: Sequence[Opened]) -> subprocess.Compl
         capture_output=True,
         text=True,
         errors="replace",
-        env=dict(os.environ, PYTHONPATH=os.pathsep.join(_import_path())),
+        env=_environment(),
         check=False,
     )
+    _check(result, arguments, opened)
+    return result
+
+
+def _environment() -> dict[str, str]:
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(_import_path()))
+
+
+def _check(result: subprocess.CompletedProcess[str], arguments: Sequence[str], opened: Sequence[Opened]) -> None:
     try:
         _program.check(result.returncode, result.stderr, arguments)
     except Error as error:
         raise _named(error, opened) from None
-    return result
 
 
 def _import_path() -> list[str]:

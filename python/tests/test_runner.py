@@ -242,3 +242,14 @@ def test_the_verdicts_are_those_of_the_program():
     schema = json.loads((Path(_program.program()).parents[1] / "schema" / "report-1.schema.json").read_text())
     others = {"unsupported", "not-asked", "not-judged"}
     assert set(schema["$defs"]["verdict"]["enum"]) == report.FAILING | report.RIGHT | others
+
+
+def test_the_onnxruntime_of_this_environment_is_judged(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from conftest import SMALL_SUITE
+
+    (tmp_path / "small.json").write_text(SMALL_SUITE)
+    report = qconform.run("onnxruntime@all", str(tmp_path / "small.json"), out=tmp_path / "out")
+    assert report.backends[0].name == "onnxruntime@all"
+    assert report.backends[0].version == onnxruntime.__version__
+    assert report.backends[0].count("pass") > 0

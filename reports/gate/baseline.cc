@@ -17,6 +17,7 @@ namespace qconform::gate {
 namespace {
 
 constexpr std::string_view kNoTier = "none";
+constexpr std::uint64_t kMostDisputed = 1'000'000;  // more than any suite has; each takes memory
 
 Counts counts_of(const VerdictCounts& verdicts) {
   Counts counts;
@@ -156,7 +157,14 @@ class StoredReport {
     for (const BaselineRelation& relation : baseline_.relations) {
       if (auto* of = backend(relation.backend)) of->relations.push_back(relation.result);
     }
-    for (const BaselineSuite& suite : baseline_.suites) add(suite);
+    for (std::size_t i = 0; i < baseline_.suites.size(); ++i) {
+      const BaselineSuite& suite = baseline_.suites[i];
+      if (suite.disputed > std::min<std::uint64_t>(suite.cases, kMostDisputed)) {
+        return fail(json_path(json_path("suites", i), "disputed"),
+                    fmt::format("{} cases, of {}", suite.disputed, suite.cases));
+      }
+      add(suite);
+    }
     QCONFORM_TRY(add_corner_cases());
     for (BaselineFinding& finding : baseline_.findings) add(std::move(finding));
     return std::move(report_);
@@ -232,7 +240,8 @@ class StoredReport {
       CornerCaseCoverage::Totals totals{};
       for (const auto& [id, cases] : stored.cases) {
         const auto known = corner_cases();
-        const auto info = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.id == id; });
+        const auto info =
+            std::find_if(known.begin(), known.end(), [&, wanted = id](const auto& one) { return one.id == wanted; });
         if (info == known.end()) continue;  // of another version of qconform
         totals[static_cast<std::size_t>(info->corner_case)] = {cases, cases};
       }
@@ -245,15 +254,20 @@ class StoredReport {
   Report report_;
 };
 
-std::optional<Speeds> speeds_of(const Baseline& baseline) {
-  if (!baseline.speeds) return std::nullopt;
+Result<std::optional<Speeds>> speeds_of(const Baseline& baseline) {
+  if (!baseline.speeds) return std::optional<Speeds>();
+  if (baseline.timed.empty()) return fail("timed", "expected at least one backend, beside speeds");
   Speeds speeds{baseline.speeds->cpu, baseline.speeds->setting, {}, {}};
   for (const BaselineTimed& backend : baseline.timed) speeds.backends.push_back({backend.name, backend.version});
-  for (const BaselineTime& stored : baseline.times) {
+  for (std::size_t i = 0; i < baseline.times.size(); ++i) {
+    const BaselineTime& stored = baseline.times[i];
+    const auto& rounds = stored.time.rounds;
+    if (!std::all_of(rounds.begin(), rounds.end(), [](double seconds) { return seconds > 0; }))
+      return fail(json_path(json_path("times", i), "seconds"), "expected seconds above 0");
     if (speeds.layers.empty() || speeds.layers.back().name != stored.layer) speeds.layers.push_back({stored.layer, {}});
     speeds.layers.back().times.push_back(stored.time);
   }
-  return speeds;
+  return std::optional(std::move(speeds));
 }
 
 }  // namespace
@@ -272,7 +286,7 @@ Result<StoredBaseline> load_baseline(const std::filesystem::path& file) {
     }
     QCONFORM_ASSIGN(const auto json, parse_json(text, {.keys = report::kReportKeys}));
     QCONFORM_ASSIGN(auto baseline, read_document<Baseline>(json, Author::people));
-    auto speeds = speeds_of(baseline);
+    QCONFORM_ASSIGN(auto speeds, speeds_of(baseline));
     QCONFORM_ASSIGN(auto report, StoredReport(std::move(baseline)).make());
     return StoredBaseline{std::move(report), std::move(speeds)};
   };

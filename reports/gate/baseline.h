@@ -102,7 +102,7 @@ struct BaselineTime {
   QC_PART("verdict", time.verdict);
   QC_PART("setting", time.setting);
   QC_PART("right", time.is_right);
-  QC_PART("seconds", time.rounds, .doc = "Of each round.");
+  QC_PART("seconds", time.rounds, .doc = "One number for each round.");
 };
 
 struct BaselineSpeeds {
@@ -125,7 +125,7 @@ struct Baseline {
   QC_LINE(describe_format(archive, Baseline::kFormat, Baseline::kVersion));
   Environment environment;
   QC_PART("version_of_qconform", environment.version);
-  QC_PART("commit", environment.judged_commit, .doc = "Of the code under test.", .presence = Presence::omitted);
+  QC_PART("commit", environment.judged_commit, .doc = "Names the code under test.", .presence = Presence::omitted);
   QC_PART("started", environment.started);
   QC_FIELD(std::uint64_t, seed, {}, "seed");
   QC_FIELD(std::string, profile, {}, "profile");
@@ -146,9 +146,9 @@ struct Baseline {
 /// Returns the baseline's file. `speeds`: may be null.
 [[nodiscard]] std::string baseline_text(const Report& report, const Speeds* speeds);
 
-/// What a baseline is compared by.
+/// A baseline as the gate compares it.
 struct StoredBaseline {
-  Report report;  ///< what baseline_text() was given, as far as the gate compares it
+  Report report;  ///< the one that baseline_text() was given, as far as the gate compares it
   std::optional<Speeds> speeds;
 };
 

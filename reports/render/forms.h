@@ -36,8 +36,9 @@ struct PageDocuments {
 [[nodiscard]] std::string to_junit(const Report& report);
 
 struct SarifOptions {
-  std::string source;  ///< "src/mine.cc" or "src/mine.cc:42", where the findings are shown; empty:
-                       ///< the plugin's file, or the backend's name
+  /// "src/mine.cc" or "src/mine.cc:42", where the findings are shown; empty: the plugin's file, where its path is
+  /// relative, or no file.
+  std::string source;
   std::map<std::string, std::string> states;  ///< by id of a finding: "new" or "unchanged" since a baseline
 };
 

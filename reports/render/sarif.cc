@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <string>
 
+#include "harness/backends/specification.h"
 #include "harness/base/bytes.h"
 #include "harness/base/text.h"
 #include "harness/forms/json/json_text.h"
@@ -21,7 +23,7 @@ std::string rule_id(const Finding& finding) {
   return finding.op_type + "/" + shortened(shown(finding.signature), 200);
 }
 
-// The same in each run, whatever the seed and the smallest case.
+// Identifies the finding from run to run, whatever the seed and the smallest case.
 std::string fingerprint(const Finding& finding) {
   Digest digest;
   for (const std::string* part : {&finding.backend, &finding.op_type, &finding.signature}) {
@@ -32,28 +34,44 @@ std::string fingerprint(const Finding& finding) {
   return fmt::format("{:016x}", digest.value());
 }
 
-// The file that a plugin was loaded from, where nobody names a source.
+// Returns the file that a plugin was loaded from, where its path holds in the repository too; else nothing.
 std::string file_of(const Finding& finding, const Report& report) {
   for (const BackendResult& backend : report.backends) {
     if (backend.info.name != finding.backend) continue;
-    const std::string command = backend.info.on_command_line();
-    const std::size_t kind = command.find(':');
-    if (backend.info.kind != "plugin" || kind == std::string::npos) return finding.backend;
-    std::string file = command.substr(kind + 1, command.find('@') - kind - 1);
-    return file.starts_with("./") ? file.substr(2) : file;
+    const auto what = backend::parse_specification(backend.info.on_command_line());
+    if (!what || what->kind != backend::Specification::Kind::plugin) return {};
+    const std::string file = what->name.starts_with("./") ? what->name.substr(2) : what->name;
+    return file.starts_with('/') || file.starts_with("../") ? "" : file;
   }
-  return finding.backend;
+  return {};
 }
 
-Json location(const std::string& source) {
-  const std::size_t colon = source.rfind(':');
-  std::uint64_t line = 1;
-  const bool has_line = colon != std::string::npos &&
-                        std::from_chars(source.data() + colon + 1, source.data() + source.size(), line).ptr ==
-                            source.data() + source.size();
-  return {{"physicalLocation",
-           {{"artifactLocation", {{"uri", has_line ? source.substr(0, colon) : source}}},
-            {"region", {{"startLine", std::max<std::uint64_t>(line, 1)}}}}}};
+// A relative reference of RFC 3986.
+std::string uri_of(std::string_view file) {
+  constexpr std::string_view kPlain = "-._~/";
+  std::string uri;
+  for (const char c : file) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
+    uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  }
+  return uri;
+}
+
+Json location(const std::string& source, const Finding& finding) {
+  Json location;
+  if (!source.empty()) {
+    const std::size_t colon = source.rfind(':');
+    std::uint64_t line = 1;
+    const char* end = source.data() + source.size();
+    const bool has_line =
+        colon != std::string::npos && std::from_chars(source.data() + colon + 1, end, line).ptr == end && line > 0;
+    location["physicalLocation"] = {
+        {"artifactLocation", {{"uri", uri_of(has_line ? source.substr(0, colon) : source)}}},
+        {"region", {{"startLine", has_line ? line : 1}}}};
+  }
+  const std::string name = fmt::format("{} on {}", finding.op_type, shown(finding.backend));
+  location["logicalLocations"] = Json::array({{{"fullyQualifiedName", name}}});
+  return location;
 }
 
 std::string text_of(const Finding& finding) {
@@ -79,13 +97,13 @@ Json result_of(const Finding& finding, const Report& report, const SarifOptions&
   const auto backend = std::find_if(report.backends.begin(), report.backends.end(),
                                     [&](const BackendResult& one) { return one.info.name == finding.backend; });
   const bool decides = backend == report.backends.end() || backend->decides;
-  Json result{
-      {"ruleId", rule_id(finding)},
-      {"ruleIndex", rule},
-      {"level", decides ? "error" : "note"},
-      {"message", {{"text", text_of(finding)}}},
-      {"locations", Json::array({location(options.source.empty() ? file_of(finding, report) : options.source)})},
-      {"partialFingerprints", {{"qconform/v1", fingerprint(finding)}}}};
+  Json result{{"ruleId", rule_id(finding)},
+              {"ruleIndex", rule},
+              {"level", decides ? "error" : "note"},
+              {"message", {{"text", text_of(finding)}}},
+              {"locations",
+               Json::array({location(options.source.empty() ? file_of(finding, report) : options.source, finding)})},
+              {"partialFingerprints", {{"qconform/v1", fingerprint(finding)}}}};
   const auto state = options.states.find(finding.id);
   if (state != options.states.end()) result["baselineState"] = state->second;
   if (finding.waiver) {

@@ -251,6 +251,26 @@ void add_explanation(Json& json, const Explanation& e) {
   json["seconds"] = e.seconds;
 }
 
+std::string suspect_lines(const Suspects& suspects) {
+  constexpr std::size_t kShown = 3;
+  const std::string runs =
+      fmt::format("{} and {}", plural(suspects.failing, "failing case"), plural(suspects.passing, "passing one"));
+  if (suspects.passing == 0)
+    return line("source", fmt::format("{}: no case passes that its lines could be held against", runs));
+  if (suspects.lines.empty())
+    return line("source", fmt::format("{}: no line is executed by more of those that fail", runs));
+  std::string text;
+  for (const SuspectLines& lines : suspects.lines) {
+    if (&lines - suspects.lines.data() >= static_cast<std::ptrdiff_t>(kShown)) break;
+    const std::string range =
+        lines.first == lines.last ? fmt::format("{}", lines.first) : fmt::format("{}-{}", lines.first, lines.last);
+    text += line(text.empty() ? "source" : "",
+                 fmt::format("{}:{} in {}: {} of {} failing cases execute it, and {} of {} passing ones", lines.file,
+                             range, lines.function, lines.failing, suspects.failing, lines.passing, suspects.passing));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string text_of(const Explained& explained, const Painter& paint) {
@@ -267,6 +287,7 @@ std::string text_of(const Explained& explained, const Painter& paint) {
     text += line("failing part", explained.failing_part + " (the least part of the graph that fails too)");
   }
   if (!explained.cured_by.empty()) text += line("cured", "right with @" + explained.cured_by);
+  if (explained.suspects) text += suspect_lines(*explained.suspects);
   if (explained.smallest) {
     const auto& worst = explained.smallest_verdict.worst;
     text += line("smallest", summary_of(*explained.smallest) + (worst ? "; " + element_text(*worst) : ""));
@@ -282,6 +303,7 @@ std::string to_json(const Explained& explained) {
   if (explained.whereabouts) json["whereabouts"] = whereabouts_json(*explained.whereabouts);
   if (!explained.failing_part.empty()) json["failing_part"] = explained.failing_part;
   if (!explained.cured_by.empty()) json["cured_by"] = explained.cured_by;
+  if (explained.suspects) json["suspects"] = write_document(description_of(*explained.suspects));
   if (explained.smallest) {
     json["smallest"] = {{"summary", summary_of(*explained.smallest)}, {"detail", explained.smallest_verdict.detail}};
   }

@@ -9,6 +9,7 @@
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/explain/whereabouts.h"
 #include "harness/engine/shrink/shrink.h"
+#include "harness/engine/suspects.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {
@@ -27,6 +28,8 @@ struct Explained {
   std::string failing_part{};
   /// The settings behind the backend's @ with which the case is right (cures.h); empty where none are known.
   std::string cured_by{};
+  /// The lines of an instrumented plugin that failing cases execute and passing ones do not.
+  std::optional<Suspects> suspects{};
 };
 
 /// The status with the defect, its rule, what it is known from, where to look, and what supports it.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -177,6 +178,13 @@ struct SourceCoverage {
   std::vector<FunctionCode> functions;
 };
 
+/// A line of source that has code.
+struct CodeLine {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string function;
+};
+
 class CodeMap {
  public:
   /// Errors: what list_code() says of a module.
@@ -188,6 +196,10 @@ class CodeMap {
   [[nodiscard]] bool has_lines() const;
   /// The source that the edges `executed` cover, without headers of the system. `code` is what the map was made of.
   [[nodiscard]] SourceCoverage source(const CodeCoverage& code, const std::vector<std::uint32_t>& executed) const;
+  /// Returns the lines that run when an edge does, by the edge, without headers of the system. Edges whose place is not
+  /// known have none.
+  [[nodiscard]] std::map<std::uint32_t, std::vector<CodeLine>> lines_of(const CodeCoverage& code,
+                                                                        const std::set<std::uint32_t>& edges) const;
 
  private:
   struct Module {

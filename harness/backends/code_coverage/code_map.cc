@@ -261,4 +261,28 @@ SourceCoverage CodeMap::source(const CodeCoverage& code, const std::vector<std::
   return lines.source();
 }
 
+std::map<std::uint32_t, std::vector<CodeLine>> CodeMap::lines_of(const CodeCoverage& code,
+                                                                 const std::set<std::uint32_t>& edges) const {
+  std::map<std::pair<std::uint32_t, std::size_t>, std::vector<std::uint32_t>> by_block;
+  for (const std::uint32_t edge : edges) {
+    const CodePlace place = code.place(edge);
+    if (place.module >= modules_.size()) continue;
+    by_block[{place.module, begin_of(modules_[place.module].listing, code.form(), place)}].push_back(edge);
+  }
+  std::map<std::uint32_t, std::vector<CodeLine>> lines;
+  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+    const CodeListing& listing = modules_[m].listing;
+    for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
+      const CodeListing::Instruction& instruction = listing.instructions[i];
+      const auto block = by_block.find({m, modules_[m].block[i]});
+      if (block == by_block.end() || instruction.line == 0 || is_of_system(listing.files[instruction.file])) continue;
+      for (const std::uint32_t edge : block->second) {
+        lines[edge].push_back(
+            {listing.files[instruction.file], instruction.line, listing.functions[instruction.function]});
+      }
+    }
+  }
+  return lines;
+}
+
 }  // namespace qconform

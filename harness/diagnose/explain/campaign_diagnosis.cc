@@ -184,7 +184,7 @@ void CampaignDiagnosis::note_without_values(std::size_t backend, const Case& tes
 }
 
 CasesOutside CampaignDiagnosis::cases_outside() const {
-  return [this](const Finding& finding, const std::vector<std::string>& conditions) -> std::optional<std::uint64_t> {
+  return [this](const Finding& finding, const std::vector<std::string>& conditions) -> RegionCheck {
     for (const auto& [key, subject] : subjects_) {
       if (key.second != finding.op_type || backends_[key.first]->info().name != finding.backend) continue;
       const std::vector<CaseTraits>* failing = nullptr;
@@ -193,15 +193,16 @@ CasesOutside CampaignDiagnosis::cases_outside() const {
       }
       const auto found = subject.without_values.find(finding.signature);
       if (failing == nullptr && found != subject.without_values.end()) failing = &found->second;
-      if (failing == nullptr || failing->empty()) return std::nullopt;
-      return std::count_if(failing->begin(), failing->end(), [&](const CaseTraits& traits) {
+      if (failing == nullptr) return {};
+      const auto outside = std::count_if(failing->begin(), failing->end(), [&](const CaseTraits& traits) {
         return std::any_of(conditions.begin(), conditions.end(), [&](const std::string& text) {
           const auto condition = Condition::parse(text);
           return !condition || !condition->holds(traits);
         });
       });
+      return {static_cast<std::uint64_t>(outside), failing->size()};
     }
-    return std::nullopt;
+    return {};
   };
 }
 
@@ -608,7 +609,11 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
   DiagnosedOperator& subject = subjects_[{backend, op_type}];
   subject.passed.replace(std::move(learnt.passing));
   FailureGroup* const group = group_named(subject, signature);
-  if (group == nullptr) return;
+  if (group == nullptr) {
+    const auto failing = subject.without_values.find(signature);
+    if (failing != subject.without_values.end() && !learnt.failing.empty()) failing->second = std::move(learnt.failing);
+    return;
+  }
   group->failures.failing = std::move(learnt.failing);
   group->tried.reset();
 }

@@ -12,6 +12,13 @@ __attribute__((noinline)) static int64_t middle_of(int64_t taps) {
   return taps / 2;
 }
 
+#ifdef COVERED_IS_WRONG
+/* A call is a branch of its own, however the compiler optimizes. */
+__attribute__((noinline)) static int32_t one_more(volatile int32_t value) {
+  return value + 1; /* mark: wrong */
+}
+#endif
+
 static int covered_run(void* state, void* node, const struct qc_run* run, struct qc_reason* reason) {
   const struct row* row = node;
   volatile int64_t middle = middle_of(row->taps);
@@ -20,6 +27,13 @@ static int covered_run(void* state, void* node, const struct qc_run* run, struct
     middle += 1;                                      /* mark: whole row */
     if (row->taps > 2) middle += row->kept_x == NULL; /* mark: long whole row */
   }
+#ifdef COVERED_IS_WRONG
+  struct row other = *row;
+  if (row->columns > row->taps) {
+    other.x_zero_point = one_more(row->x_zero_point);
+  }
+  node = &other;
+#endif
   return middle < 0 ? QC_REJECTED : row_run(state, node, run, reason);
 }
 

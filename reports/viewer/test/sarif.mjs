@@ -8,9 +8,10 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 
 const report = join(process.env.QCONFORM_SAMPLES, "report.json");
-const text = execFileSync(process.env.QCONFORM, ["report", "sarif", report, "--source", "src/mine.cc:7"], { encoding: "utf8" });
+const sarif = (...source) => execFileSync(process.env.QCONFORM, ["report", "sarif", report, ...source], { encoding: "utf8" });
+const text = sarif("--source", "src/my kernel.cc:7");
 
-// What the compiler says of the document, empty where it is right.
+// Returns the compiler's errors; an empty text where the document is right.
 function problems(document) {
   const folder = mkdtempSync(join(process.cwd(), "sarif-"));
   try {
@@ -29,12 +30,22 @@ test("a report's SARIF has the types of SARIF 2.1.0", () => {
   assert.ok(document.runs[0].results.length > 0);
   for (const result of document.runs[0].results) {
     assert.equal(document.runs[0].tool.driver.rules[result.ruleIndex].id, result.ruleId);
-    assert.equal(result.locations[0].physicalLocation.artifactLocation.uri, "src/mine.cc");
+    assert.equal(result.locations[0].physicalLocation.artifactLocation.uri, "src/my%20kernel.cc");
     assert.equal(result.locations[0].physicalLocation.region.startLine, 7);
   }
 });
 
-test("what is not SARIF is refused", () => {
+test("without a source, no file is invented", () => {
+  const document = JSON.parse(sarif());
+  assert.equal(problems(document), "");
+  for (const result of document.runs[0].results) {
+    const file = result.locations[0].physicalLocation?.artifactLocation.uri ?? "";
+    assert.doesNotMatch(file, /^\/|[:@]/);
+    assert.ok(result.locations[0].logicalLocations[0].fullyQualifiedName.length > 0);
+  }
+});
+
+test("a document that is not SARIF is refused", () => {
   for (const spoil of [
     (result) => (result.level = "worse"),
     (result) => (result.colour = "red"),

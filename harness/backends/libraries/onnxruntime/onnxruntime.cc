@@ -294,16 +294,22 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
   return open_with(loaded(), what);
 }
 
-Result<std::unique_ptr<Backend>> open_release(const backend::Specification& what) {
+// The release, or the library in the file or folder, that stands behind the name.
+Result<ort::Loaded> other_library(const backend::Specification& what) {
   if (backend::names_a_file(what)) {
-    const ort::Loaded named = ort::load_named(what.version);
-    if (named.api != nullptr) return open_with(named, what);
+    ort::Loaded named = ort::load_named(what.version);
+    if (named.api != nullptr) return named;
     return fail("--backend", fmt::format("\"{}\": {}", backend::text_of(what), named.absent));
   }
   QCONFORM_ASSIGN(const auto root, root_for(what, loaded().version));
-  const ort::Loaded library = ort::load_release(root.folder);
-  if (library.api != nullptr) return open_with(library, what);
+  ort::Loaded library = ort::load_release(root.folder);
+  if (library.api != nullptr) return library;
   return tl::unexpected(damaged_root(what, root, library.absent));
+}
+
+Result<std::unique_ptr<Backend>> open_release(const backend::Specification& what) {
+  QCONFORM_ASSIGN(const auto library, other_library(what));
+  return open_with(library, what);
 }
 
 std::vector<std::string> releases() {
@@ -454,9 +460,7 @@ Result<Runtime*> runtime_for(const backend::Specification& setting, const std::f
     const bool is_other = !setting.version.empty() && !backend::check_version(setting, loaded().version);
     std::optional<ort::Loaded> other;
     if (is_other) {
-      QCONFORM_ASSIGN(const auto root, root_for(setting, loaded().version));
-      other.emplace(ort::load_release(root.folder));
-      if (other->api == nullptr) return tl::unexpected(damaged_root(setting, root, other->absent));
+      QCONFORM_ASSIGN(other, other_library(setting));
     }
     // A loaded release stays until the process ends.
     const ort::Loaded& library = is_other ? *new ort::Loaded(*other) : loaded();

@@ -115,11 +115,16 @@ Loaded load_named(const std::filesystem::path& place) {
   if (fs::is_regular_file(place, error)) return load_file(fs::absolute(place, error));
   const fs::path folders[] = {place / "onnxruntime" / "capi", place / "capi", place / "lib", place};
   for (const fs::path& folder : folders) {
+    // Python's packages have the number behind the name, and no link without it.
+    std::vector<fs::path> files;
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      // Python's packages have the number behind the name, and no link without it.
-      if (entry->path().filename().string().starts_with("libonnxruntime.so"))
-        return load_file(fs::absolute(entry->path(), error));
+      const std::string name = entry->path().filename().string();
+      if (name == "libonnxruntime.so") return load_file(fs::absolute(entry->path(), error));
+      const bool has_number =
+          name.starts_with("libonnxruntime.so.") && name.find_first_not_of("0123456789.", 18) == name.npos;
+      if (has_number) files.push_back(entry->path());
     }
+    if (!files.empty()) return load_file(fs::absolute(*std::max_element(files.begin(), files.end()), error));
   }
   return {nullptr, {}, "no libonnxruntime.so in onnxruntime/capi, capi, lib or the folder itself"};
 }

@@ -4,7 +4,9 @@
 
 #include "harness/backends/issue_program.h"
 #include "harness/backends/libraries/onnxruntime/onnxruntime_form.h"
+#include "harness/base/text.h"
 #include "harness/model/operator.h"
+#include "harness/model/text.h"
 
 namespace qconform::issue {
 namespace {
@@ -32,7 +34,7 @@ int run() {{
   const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
   std::vector<Ort::Value> inputs;
 {feeds}  const char* names[] = {{{names}}};
-  const char* output = "{output}";
+  const char* output = {output};
   std::vector<Ort::Value> y = session.Run(Ort::RunOptions(nullptr), names, inputs.data(), inputs.size(), &output, 1);
 {shape}  return check(y[0].GetTensorRawData());
 }}
@@ -81,19 +83,19 @@ MODEL = ({model}
 )
 FEEDS = {{
 {feeds}}}
-# The numbers that each element of {output} may be, from the first to the second.
+# The numbers that each element of y may be, from the first to the second.
 RIGHT = [{right}]
 
 options = ort.SessionOptions()
 options.intra_op_num_threads = 1
 options.graph_optimization_level = ort.GraphOptimizationLevel.{level}
 {entries}session = ort.InferenceSession(base64.b64decode(MODEL), options, providers=["CPUExecutionProvider"])
-(y,) = session.run(["{output}"], FEEDS)
+(y,) = session.run([{output}], FEEDS)
 wrong = []
 for i, (got, ranges) in enumerate(zip(y.ravel().tolist(), RIGHT)):
     if ranges and not any(lo <= got <= hi or (lo != lo and got != got) for lo, hi in ranges):
         wrong.append(f"element {{i}} is {{got}}, must be {{ranges}}")
-assert y.size == len(RIGHT) and not wrong, "\n".join(wrong)
+assert list(y.shape) == {shape} and not wrong, "\n".join(wrong) or f"y has the shape {{y.shape}}"
 print("right with onnxruntime", ort.__version__)
 )";
 
@@ -120,12 +122,15 @@ std::string python_number(double value) {
 
 std::string python_array(const Tensor& tensor) {
   std::vector<std::string> values;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(python_number(number_at(tensor, i)));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    // A double holds no int64 beyond 2^53.
+    values.push_back(is_integer(tensor.type) ? element_text(tensor, i) : python_number(number_at(tensor, i)));
+  }
   return fmt::format("np.array([{}], {}).reshape([{}])", fmt::join(values, ", "), numpy_type(tensor.type),
                      fmt::join(tensor.shape, ", "));
 }
 
-// What both programs are made of.
+// Both programs are made of this.
 struct OrtCase {
   const Case& test_case;
   FedModel model;
@@ -143,7 +148,7 @@ std::string python_program(const OrtCase& ort, const Expected& expected) {
   for (const std::size_t position : ort.model.fed) {
     const Tensor& tensor = *ort.test_case.inputs[position];
     if (numpy_type(tensor.type).empty()) return {};
-    feeds += fmt::format("    \"{}\": {},\n", names[position], python_array(tensor));
+    feeds += fmt::format("    {}: {},\n", literal_text(names[position]), python_array(tensor));
   }
   std::vector<std::string> right;
   for (const auto& ranges : right_ranges(expected)) {
@@ -154,11 +159,14 @@ std::string python_program(const OrtCase& ort, const Expected& expected) {
   }
   std::string entries;
   for (const backend::Setting& entry : ort.entries)
-    entries += fmt::format("options.add_session_config_entry(\"{}\", \"{}\")\n", entry.key, entry.value);
+    entries +=
+        fmt::format("options.add_session_config_entry({}, {})\n", literal_text(entry.key), literal_text(entry.value));
   return fmt::format(fmt::runtime(kPythonProgram), fmt::arg("what", ort.what),
                      fmt::arg("model", base64_text(ort.model.bytes)), fmt::arg("feeds", feeds),
-                     fmt::arg("output", ort.output), fmt::arg("right", fmt::format("{}", fmt::join(right, ", "))),
-                     fmt::arg("level", ort.level), fmt::arg("entries", entries));
+                     fmt::arg("output", literal_text(ort.output)),
+                     fmt::arg("shape", fmt::format("[{}]", fmt::join(expected.output->shape, ", "))),
+                     fmt::arg("right", fmt::format("{}", fmt::join(right, ", "))), fmt::arg("level", ort.level),
+                     fmt::arg("entries", entries));
 }
 
 std::string cpp_program(const OrtCase& ort, const Expected& expected) {
@@ -172,17 +180,17 @@ std::string cpp_program(const OrtCase& ort, const Expected& expected) {
     const std::string name = is_judged_as_graph(ort.test_case) ? fmt::format("x{}", position) : all_names[position];
     arrays += array_text(name, tensor);
     feeds += feed_text(name, tensor);
-    names.push_back('"' + all_names[position] + '"');
+    names.push_back(literal_text(all_names[position]));
   }
   std::string entries;
   for (const backend::Setting& entry : ort.entries)
-    entries += fmt::format("  options.AddConfigEntry(\"{}\", \"{}\");\n", entry.key, entry.value);
-  return fmt::format(fmt::runtime(kOrtProgram), fmt::arg("what", ort.what),
-                     fmt::arg("model", model_text(ort.model.bytes)), fmt::arg("arrays", arrays),
-                     fmt::arg("check", check_text(expected)), fmt::arg("level", ort.level),
-                     fmt::arg("entries", entries), fmt::arg("feeds", feeds), fmt::arg("output", ort.output),
-                     fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))),
-                     fmt::arg("shape", shape_text_of(expected)), fmt::arg("refusal", exit_code_of_refusal(expected)));
+    entries += fmt::format("  options.AddConfigEntry({}, {});\n", literal_text(entry.key), literal_text(entry.value));
+  return fmt::format(
+      fmt::runtime(kOrtProgram), fmt::arg("what", ort.what), fmt::arg("model", model_text(ort.model.bytes)),
+      fmt::arg("arrays", arrays), fmt::arg("check", check_text(expected)), fmt::arg("level", ort.level),
+      fmt::arg("entries", entries), fmt::arg("feeds", feeds), fmt::arg("output", literal_text(ort.output)),
+      fmt::arg("names", fmt::format("{}", fmt::join(names, ", "))), fmt::arg("shape", shape_text_of(expected)),
+      fmt::arg("refusal", exit_code_of_refusal(expected)));
 }
 
 // Whether a program in C++ can compute with the numbers of a graph's output.
@@ -197,7 +205,7 @@ Result<IssueProgram> onnxruntime_program(const IssueCase& failing) {
   const Case& test_case = *expected.test_case;
   const bool is_graph = is_judged_as_graph(test_case);
   const OrtForm* form = ort_form_named(failing.what.word);
-  OrtCase ort{test_case, {}, is_graph ? "The graph " + test_case.op_types() : "A node", "y", {}, {}};
+  OrtCase ort{test_case, {}, is_graph ? "The graph " + shown(test_case.op_types()) : "A node", "y", {}, {}};
   ort.level = level_text(failing.what.word);
   for (const backend::Setting& setting : failing.what.settings) {
     if (setting.key == "form") {

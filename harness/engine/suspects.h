@@ -1,0 +1,71 @@
+// The lines of an instrumented plugin that failing cases execute and passing ones do not: where a wrong line may be.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/backends/code_coverage/code_coverage.h"
+#include "harness/base/error.h"
+#include "harness/core/backend.h"
+#include "harness/core/fields.h"
+#include "harness/engine/execute.h"
+#include "harness/model/judge/judge.h"
+
+namespace qconform {
+
+/// Lines of one function that follow each other, which as many failing and as many passing cases execute.
+struct SuspectLines {
+  QC_DESCRIBED(.name = "suspect");
+  QC_FIELD(std::string, file, {}, "file");
+  QC_FIELD(std::uint64_t, first, {}, "first");
+  QC_FIELD(std::uint64_t, last, {}, "last");
+  QC_FIELD(std::string, function, {}, "function");
+  QC_FIELD(std::uint64_t, failing, {}, "failing", .doc = "Failing cases that execute them.");
+  QC_FIELD(std::uint64_t, passing, {}, "passing", .doc = "Passing cases that execute them.");
+
+  bool operator==(const SuspectLines&) const = default;
+};
+
+struct Suspects {
+  QC_DESCRIBED(.name = "suspects");
+  QC_FIELD(std::uint64_t, failing, {}, "failing", .doc = "Failing cases that were run.");
+  QC_FIELD(std::uint64_t, passing, {}, "passing", .doc = "Passing ones.");
+  QC_FIELD(std::vector<SuspectLines>, lines, {}, "lines",
+           .doc = "The most suspect first; none where no line is executed by a greater share of the failing cases.");
+
+  bool operator==(const Suspects&) const = default;
+};
+
+/// Watches the runs of a backend that has code_coverage(). The backend outlives it.
+class CodeSpectra {
+ public:
+  using Run = std::function<Outcome(const Case&)>;
+  static constexpr std::size_t kMostSuspects = 5;
+  static constexpr std::size_t kMostRuns = 4000;
+
+  CodeSpectra(Backend& backend, const Policy& policy) : code_(*backend.code_coverage()), policy_(policy) {}
+
+  /// Runs cases as `run` does, and notes which edges each executes and whether it fails: of each case once, and of
+  /// kMostRuns cases at most. Both outlive the result.
+  [[nodiscard]] Run watching(const Run& run);
+  /// Ranks lines by Ochiai's coefficient: failing cases that execute a line, over the root of all failing ones times
+  /// all that execute it. Lines that as great a share of the passing cases executes tell nothing, and are left out.
+  /// Errors: of list_code(), and where the plugin has no debug information.
+  [[nodiscard]] Result<Suspects> suspects() const;
+
+ private:
+  struct WatchedRun {
+    std::vector<std::uint32_t> edges;
+    bool fails;
+  };
+
+  CodeCoverage& code_;
+  const Policy& policy_;
+  std::set<std::uint64_t> cases_;  ///< digests of those that were run
+  std::vector<WatchedRun> runs_;
+};
+
+}  // namespace qconform
