@@ -47,21 +47,23 @@ Result<Suspects> CodeSpectra::suspects() const {
   QCONFORM_ASSIGN(const auto map, CodeMap::of(code_));
   if (!map.has_lines()) return fail("--backend", "the plugin has no debug information (-g): no line is known");
   Suspects result;
-  std::set<std::uint32_t> edges;
-  for (const WatchedRun& run : runs_) edges.insert(run.edges.begin(), run.edges.end());
-  const std::map<std::uint32_t, std::vector<CodeLine>> lines_of = map.lines_of(code_, edges);
-  std::map<FileLine, LineCounts> counts;
+  std::map<std::uint32_t, LineCounts> by_edge;
   for (const WatchedRun& run : runs_) {
     ++(run.fails ? result.failing : result.passing);
-    std::set<FileLine> executed;
-    for (const std::uint32_t edge : run.edges) {
-      const auto known = lines_of.find(edge);
-      if (known == lines_of.end()) continue;
-      for (const CodeLine& line : known->second) {
-        if (executed.emplace(line.file, line.line).second) counts[{line.file, line.line}].function = line.function;
-      }
+    for (const std::uint32_t edge : run.edges) ++(run.fails ? by_edge[edge].failing : by_edge[edge].passing);
+  }
+  std::set<std::uint32_t> edges;
+  for (const auto& [edge, of] : by_edge) edges.insert(edge);
+  // A line may have several blocks, of which one is taken in failing cases: it counts by the most suspect one.
+  std::map<FileLine, LineCounts> counts;
+  for (const auto& [edge, lines] : map.lines_of(code_, edges)) {
+    const LineCounts& of = by_edge[edge];
+    for (const CodeLine& line : lines) {
+      LineCounts& best = counts[{line.file, line.line}];
+      const double score = ochiai(of.failing, of.passing, result.failing);
+      if (!best.function.empty() && score <= ochiai(best.failing, best.passing, result.failing)) continue;
+      best = {line.function, of.failing, of.passing};
     }
-    for (const FileLine& line : executed) ++(run.fails ? counts[line].failing : counts[line].passing);
   }
   for (const auto& [line, of] : counts) {
     // Cross products in place of shares: a line that all execute tells nothing.

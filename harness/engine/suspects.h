@@ -52,8 +52,9 @@ class CodeSpectra {
   /// kMostRuns cases at most. Both outlive the result.
   [[nodiscard]] Run watching(const Run& run);
   /// Ranks lines by Ochiai's coefficient: failing cases that execute a line, over the root of all failing ones times
-  /// all that execute it. Lines that as great a share of the passing cases executes tell nothing, and are left out.
-  /// Errors: of list_code(), and where the plugin has no debug information.
+  /// all that execute it. A line with several blocks counts by the most suspect one. Lines that as great a share of the
+  /// passing cases executes tell nothing, and are left out. Errors: of list_code(), and where the plugin has no debug
+  /// information.
   [[nodiscard]] Result<Suspects> suspects() const;
 
  private:

@@ -696,6 +696,7 @@ test("shows the layers of a whole model, and leads to the wrong ones", async () 
         }
         await part.getByText("Wrong layers as a table").click();
         const wrong = model.model.layers.filter(({ state }) => state.startsWith("wrong")).length;
+        await part.getByRole("region", { name: "Wrong layers" }).locator("tbody tr").first().waitFor();
         assert.equal(await part.getByRole("region", { name: "Wrong layers" }).locator("tbody tr").count(), wrong);
         await assertAccessible(page, { within: "#layers", rules: colorScheme === "dark" ? contrast : undefined });
         const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
