@@ -173,6 +173,12 @@ Result<int> run_explain(ExplainCommand options) {
       result.whereabouts = diagnose::locate(*result.smallest, runner, policy);
   }
   if (spectra && is_failure(result.verdict.kind)) {
+    // A crash has no values that further cases would be made for: smaller ones tell lines apart.
+    if (!result.smallest) {
+      auto shrunk = shrink::shrink(test_case, runner, policy, shrinking);
+      result.smallest = std::move(shrunk.smallest);
+      result.smallest_verdict = std::move(shrunk.verdict);
+    }
     if (auto suspects = spectra->suspects()) {
       result.suspects = std::move(*suspects);
     } else {

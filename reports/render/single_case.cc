@@ -278,7 +278,8 @@ std::string text_of(const Explained& explained, const Painter& paint) {
   std::string text = fmt::format(
       "{}   {} on {}: {}{}{}\n", shown(explained.test_case.id), shown(explained.test_case.op_types()),
       shown(explained.backend), paint.verdict(verdict.kind), verdict.detail.empty() ? "" : ", ", shown(verdict.detail));
-  if (!explained.explanation && explained.failing_part.empty() && explained.cured_by.empty()) {
+  const bool is_known = !explained.failing_part.empty() || !explained.cured_by.empty() || explained.suspects;
+  if (!explained.explanation && !is_known) {
     if (verdict.kind == VerdictKind::depends_on_earlier_node) return text + earlier_node_lines(explained.test_case);
     return text + "nothing to explain: no output with a wrong value or shape\n";
   }
