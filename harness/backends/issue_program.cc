@@ -161,21 +161,10 @@ int check(const void* y) {{
 }}
 )";
 
-std::string double_text(double value) {
-  if (std::isnan(value)) return "NAN";
-  if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
-  return fmt::format("{}", value);
-}
+constexpr NumberStyle kCpp{"{}", "{}", "NAN", "INFINITY"};
 
 std::string range_check_text(const Expected& expected) {
-  std::vector<std::string> all;
-  for (const auto& ranges : right_ranges(expected)) {
-    std::string text;
-    for (const RightRange& range : ranges)
-      text += fmt::format("{}{{{}, {}}}", text.empty() ? "" : ", ", double_text(range.lo), double_text(range.hi));
-    all.push_back('{' + text + '}');
-  }
-  return fmt::format(fmt::runtime(kRangeCheck), fmt::arg("ranges", wrapped(all)),
+  return fmt::format(fmt::runtime(kRangeCheck), fmt::arg("ranges", wrapped(right_ranges(expected, kCpp))),
                      fmt::arg("type", element_type_text(expected.output->type)));
 }
 
@@ -315,24 +304,35 @@ Result<void> check_single(const IssueCase& failing) {
   return fail("--issue", "programs compute single operators of this library's interface, not " + kind_text(test_case));
 }
 
-std::vector<std::vector<RightRange>> right_ranges(const Expected& expected) {
+std::string number_text(double value, const NumberStyle& style) {
+  if (std::isnan(value)) return std::string(style.nan);
+  if (std::isinf(value)) return (value < 0 ? "-" : "") + std::string(style.infinity);
+  return fmt::format("{}", value);
+}
+
+std::vector<std::string> right_ranges(const Expected& expected, const NumberStyle& style) {
   const Tensor& right = *expected.output;
   Tensor one{right.type, {1}, std::vector<std::byte>(sizeof(std::uint64_t))};
   const auto number = [&](std::uint64_t bits) {
     set_code(one, 0, bits);
     return number_at(one, 0);
   };
-  std::vector<std::vector<RightRange>> all;
+  const auto range = [&](double lo, double hi) {
+    return fmt::format("{}{}, {}{}", style.range.front(), number_text(lo, style), number_text(hi, style),
+                       style.range.back());
+  };
+  std::vector<std::string> all;
   for (std::int64_t i = 0; i < right.elements(); ++i) {
+    std::vector<std::string> ranges;
+    const RightValues values = expected.classification.lowered->right_values(i, expected.policy);
     if (expected.pinned) {
       const double pinned = number_at(*expected.pinned, i);
-      all.push_back({{pinned, pinned}});
-      continue;
+      ranges = {range(pinned, pinned)};
+    } else {
+      for (const RightValues::Range& of : values.ranges) ranges.push_back(range(number(of.lo), number(of.hi)));
+      if (values.any_nan) ranges.push_back(range(std::nan(""), std::nan("")));
     }
-    const RightValues values = expected.classification.lowered->right_values(i, expected.policy);
-    std::vector<RightRange>& ranges = all.emplace_back();
-    for (const RightValues::Range& range : values.ranges) ranges.push_back({number(range.lo), number(range.hi)});
-    if (values.any_nan) ranges.push_back({std::nan(""), std::nan("")});
+    all.push_back(fmt::format("{}{}{}", style.list.front(), fmt::join(ranges, ", "), style.list.back()));
   }
   return all;
 }

@@ -65,14 +65,17 @@ struct IssueCase {
 /// that must be refused, `check` says so and returns 1 whatever y is. `layout`: of the y that it is given.
 [[nodiscard]] std::string check_text(const Expected& expected, Layout layout = Layout::channels_first);
 
-/// The numbers that an element may be, from `lo` to `hi`; NaN for both where NaN is right.
-struct RightRange {
-  double lo;
-  double hi;
+/// How a language writes lists and the numbers that have no digits.
+struct NumberStyle {
+  std::string_view list;   ///< "[]"
+  std::string_view range;  ///< "()"
+  std::string_view nan;
+  std::string_view infinity;
 };
-/// Returns those of each element of the only output, which `expected` has; an element of which any value is right has
-/// none. Under a profile that pins values, the pinned ones.
-[[nodiscard]] std::vector<std::vector<RightRange>> right_ranges(const Expected& expected);
+[[nodiscard]] std::string number_text(double value, const NumberStyle& style);
+/// Returns for each element of the only output, which `expected` has, the ranges of numbers that it may be, "[(1, 2)]":
+/// NaN to NaN where NaN is right, none where any value is. Under a profile that pins values, the pinned ones.
+[[nodiscard]] std::vector<std::string> right_ranges(const Expected& expected, const NumberStyle& style);
 
 /// Behind the check, what ends a program whose library refuses.
 [[nodiscard]] int exit_code_of_refusal(const Expected& expected);

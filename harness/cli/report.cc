@@ -180,9 +180,7 @@ void add_report_sarif(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("sarif", "SARIF 2.1.0, for code scanning");
   command->footer("example: qconform report sarif build/reports/run/report.json --source src/mine.c -o qconform.sarif");
   add_report_file_options(*command, *options);
-  command->add_option("--source", options->source,
-                      "File of the code under test, FILE or FILE:LINE, where code scanning shows findings (default: "
-                      "the plugin's file)");
+  add_source_option(*command, options->source);
   when_chosen(*command, action, std::move(options), &run_sarif);
 }
 

@@ -122,11 +122,15 @@ Result<void> write(const char* option, const std::string& path, const std::strin
 
 }  // namespace
 
-void add_sarif_options(CLI::App& command, std::string& file, std::string& source) {
-  command.add_option("--sarif", file, "File for the findings as SARIF 2.1.0, for code scanning");
+void add_source_option(CLI::App& command, std::string& source) {
   command.add_option("--source", source,
                      "File of the code under test, FILE or FILE:LINE, where code scanning shows findings (default: the "
                      "plugin's file)");
+}
+
+void add_sarif_options(CLI::App& command, std::string& file, std::string& source) {
+  command.add_option("--sarif", file, "File for the findings as SARIF 2.1.0, for code scanning");
+  add_source_option(command, source);
 }
 
 void add_form_options(CLI::App& command, ReportForms& forms) {

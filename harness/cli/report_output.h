@@ -42,6 +42,7 @@ struct ReportForms {
 };
 
 void add_form_options(CLI::App& command, ReportForms& forms);
+void add_source_option(CLI::App& command, std::string& source);
 /// `--sarif` and `--source`.
 void add_sarif_options(CLI::App& command, std::string& file, std::string& source);
 

@@ -104,6 +104,7 @@ class Waivers {
   [[nodiscard]] const std::vector<RecordedLibrary>& recorded() const { return recorded_; }
 
  private:
+  [[nodiscard]] static bool is_of(const Waiver& waiver, const BackendInfo& backend);
   [[nodiscard]] bool applies(const Waiver& waiver, const BackendInfo& backend) const;
 
   std::vector<Waiver> waivers_;

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -215,11 +214,7 @@ def run(
         if waivers is not None:
             arguments += ["--waivers", str(stack.enter_context(_waivers_for(waivers, opened)))]
         with watched(progress) as watcher:
-            done, is_interrupted = watch(_program.command(arguments), _environment(), watcher)
-        if is_interrupted and done.returncode < 0:
-            raise KeyboardInterrupt  # the program had nothing to report yet
-        _check(done, arguments, opened)
-        text = done.stdout
+            text, is_interrupted = _run(arguments, opened, watcher)
     report = reports.read(
         folder,
         text,
@@ -256,7 +251,7 @@ def replay(
     arguments = [*_limits(timeout, memory_limit), *_profile(profile), "--json"]
     with _file_of(case) as file, _open(backend) as opened:
         line = ["replay", str(file), "--backend", opened.name, *arguments]
-        document = json.loads(_run(line, [opened]).stdout)
+        document = json.loads(_run(line, [opened])[0])
     result = dict(document["results"][0], backend=opened.shown)
     return Verdict.from_document(dict(document, results=[result]))
 
@@ -279,7 +274,7 @@ def explain(
             arguments += [option, str(value)]
     with _file_of(case) as file, _open(backend) as opened:
         line = ["explain", str(file), "--backend", opened.name, *arguments]
-        document = json.loads(_run(line, [opened]).stdout)
+        document = json.loads(_run(line, [opened])[0])
     candidates = document.get("candidates") or [[]]
     support = document.get("support") or {}
     return Explanation(
@@ -317,7 +312,7 @@ def shrink(
             arguments += [option, str(value)]
     with _file_of(case) as given, _open(backend) as opened:
         line = ["shrink", str(given), "--backend", opened.name, *arguments]
-        document = json.loads(_run(line, [opened]).stdout)
+        document = json.loads(_run(line, [opened])[0])
     line_again = document.get("replay", "")
     if line_again and opened.replay is not None:
         line_again = opened.replay.format(str(file))
@@ -403,30 +398,18 @@ def _worker_command(target: backends.Target) -> str:
     return " ".join(shlex.quote(word) for word in [*words, target.path or ""])
 
 
-def _run(arguments: Sequence[str], opened: Sequence[Opened]) -> subprocess.CompletedProcess[str]:
-    """Run the program; exit code 2 raises its error, which calls the backends as they are shown."""
-    result = subprocess.run(
-        _program.command(arguments),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=_environment(),
-        check=False,
-    )
-    _check(result, arguments, opened)
-    return result
-
-
-def _environment() -> dict[str, str]:
-    return dict(os.environ, PYTHONPATH=os.pathsep.join(_import_path()))
-
-
-def _check(result: subprocess.CompletedProcess[str], arguments: Sequence[str], opened: Sequence[Opened]) -> None:
+def _run(arguments: Sequence[str], opened: Sequence[Opened], watcher: Optional[Watcher] = None) -> tuple[str, bool]:
+    """What the program prints, and whether Ctrl-C ended it and it had a report to write; exit code 2 raises its error,
+    which calls the backends as they are shown."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(_import_path()))
+    done, is_interrupted = watch(_program.command(arguments), environment, watcher)
+    if is_interrupted and done.returncode < 0:
+        raise KeyboardInterrupt  # it had nothing to report
     try:
-        _program.check(result.returncode, result.stderr, arguments)
+        _program.check(done.returncode, done.stderr, arguments)
     except Error as error:
         raise _named(error, opened) from None
+    return done.stdout, is_interrupted
 
 
 def _import_path() -> list[str]:

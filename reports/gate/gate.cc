@@ -266,12 +266,9 @@ std::string for_workflow(std::string_view text, bool is_property) {
 }  // namespace
 
 std::string to_annotations(const GateResult& comparison, const std::string& source) {
-  const std::size_t colon = source.rfind(':');
-  const bool has_line = colon != std::string::npos && colon + 1 < source.size() &&
-                        source.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-  std::string place =
-      source.empty() ? "" : "file=" + for_workflow(source.substr(0, has_line ? colon : source.size()), true) + ",";
-  if (has_line) place += "line=" + source.substr(colon + 1) + ",";
+  const report::SourcePlace at = report::source_place(source);
+  std::string place = at.file.empty() ? "" : fmt::format("file={},", for_workflow(at.file, true));
+  if (at.line > 0) place += fmt::format("line={},", at.line);
   std::string text;
   for (const Change& change : comparison.changes) {
     if (change.effect != Effect::worse) continue;

@@ -35,6 +35,13 @@ struct PageDocuments {
 /// as text, "\x1b"; U+FFFE and U+FFFF, which XML 1.0 cannot hold, are replaced by U+FFFD.
 [[nodiscard]] std::string to_junit(const Report& report);
 
+/// "src/mine.cc:42" in its parts; without a number behind the last colon all of it is the file.
+struct SourcePlace {
+  std::string file;
+  std::uint64_t line = 0;  ///< 0 where none is stated
+};
+[[nodiscard]] SourcePlace source_place(std::string_view text);
+
 struct SarifOptions {
   /// "src/mine.cc" or "src/mine.cc:42", where the findings are shown; empty: the plugin's file, where its path is
   /// relative, or no file.

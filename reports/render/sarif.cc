@@ -60,14 +60,9 @@ std::string uri_of(std::string_view file) {
 Json location(const std::string& source, const Finding& finding) {
   Json location;
   if (!source.empty()) {
-    const std::size_t colon = source.rfind(':');
-    std::uint64_t line = 1;
-    const char* end = source.data() + source.size();
-    const bool has_line =
-        colon != std::string::npos && std::from_chars(source.data() + colon + 1, end, line).ptr == end && line > 0;
-    location["physicalLocation"] = {
-        {"artifactLocation", {{"uri", uri_of(has_line ? source.substr(0, colon) : source)}}},
-        {"region", {{"startLine", has_line ? line : 1}}}};
+    const SourcePlace place = source_place(source);
+    location["physicalLocation"] = {{"artifactLocation", {{"uri", uri_of(place.file)}}},
+                                    {"region", {{"startLine", std::max<std::uint64_t>(place.line, 1)}}}};
   }
   const std::string name = fmt::format("{} on {}", finding.op_type, shown(finding.backend));
   location["logicalLocations"] = Json::array({{{"fullyQualifiedName", name}}});
@@ -119,6 +114,16 @@ Json result_of(const Finding& finding, const Report& report, const SarifOptions&
 }
 
 }  // namespace
+
+SourcePlace source_place(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {std::string(text)};
+  std::uint64_t line = 0;
+  const std::string_view number = text.substr(colon + 1);
+  const bool is_number =
+      std::from_chars(number.data(), number.data() + number.size(), line).ptr == number.data() + number.size();
+  return is_number && line > 0 ? SourcePlace{std::string(text.substr(0, colon)), line} : SourcePlace{std::string(text)};
+}
 
 std::string to_sarif(const Report& report, const SarifOptions& options) {
   std::map<std::string, std::size_t> known;

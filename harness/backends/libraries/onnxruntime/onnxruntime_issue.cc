@@ -114,17 +114,13 @@ std::string_view numpy_type(ElementType type) {
   }
 }
 
-std::string python_number(double value) {
-  if (std::isnan(value)) return "np.nan";
-  if (std::isinf(value)) return value < 0 ? "-np.inf" : "np.inf";
-  return fmt::format("{}", value);
-}
+constexpr NumberStyle kPython{"[]", "()", "np.nan", "np.inf"};
 
 std::string python_array(const Tensor& tensor) {
   std::vector<std::string> values;
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     // A double holds no int64 beyond 2^53.
-    values.push_back(is_integer(tensor.type) ? element_text(tensor, i) : python_number(number_at(tensor, i)));
+    values.push_back(is_integer(tensor.type) ? element_text(tensor, i) : number_text(number_at(tensor, i), kPython));
   }
   return fmt::format("np.array([{}], {}).reshape([{}])", fmt::join(values, ", "), numpy_type(tensor.type),
                      fmt::join(tensor.shape, ", "));
@@ -150,13 +146,6 @@ std::string python_program(const OrtCase& ort, const Expected& expected) {
     if (numpy_type(tensor.type).empty()) return {};
     feeds += fmt::format("    {}: {},\n", literal_text(names[position]), python_array(tensor));
   }
-  std::vector<std::string> right;
-  for (const auto& ranges : right_ranges(expected)) {
-    std::string text;
-    for (const RightRange& range : ranges)
-      text += fmt::format("{}({}, {})", text.empty() ? "" : ", ", python_number(range.lo), python_number(range.hi));
-    right.push_back('[' + text + ']');
-  }
   std::string entries;
   for (const backend::Setting& entry : ort.entries)
     entries +=
@@ -165,8 +154,8 @@ std::string python_program(const OrtCase& ort, const Expected& expected) {
                      fmt::arg("model", base64_text(ort.model.bytes)), fmt::arg("feeds", feeds),
                      fmt::arg("output", literal_text(ort.output)),
                      fmt::arg("shape", fmt::format("[{}]", fmt::join(expected.output->shape, ", "))),
-                     fmt::arg("right", fmt::format("{}", fmt::join(right, ", "))), fmt::arg("level", ort.level),
-                     fmt::arg("entries", entries));
+                     fmt::arg("right", fmt::format("{}", fmt::join(right_ranges(expected, kPython), ", "))),
+                     fmt::arg("level", ort.level), fmt::arg("entries", entries));
 }
 
 std::string cpp_program(const OrtCase& ort, const Expected& expected) {
