@@ -387,6 +387,10 @@ def _alias_of(one: Opened, number: int) -> Optional[str]:
     return one.shown if _ALIAS.fullmatch(one.shown) else f"python.{number}"
 
 
+#: The aliases that the program gets for names that are none, in its messages.
+_GIVEN_ALIAS = re.compile(r"\bpython\.\d+=")
+
+
 def _worker_command(target: backends.Target) -> str:
     """Of a new interpreter that imports the object."""
     words = [sys.executable, "-m", "qconform.serve"]
@@ -418,7 +422,7 @@ def _import_path() -> list[str]:
 
 
 def _named(error: Error, opened: Sequence[Opened]) -> Error:
-    field_name, message, value = error.field, error.message, error.value
+    field_name, message, value = error.field, _GIVEN_ALIAS.sub("", error.message), error.value
     for one in opened:
         if one.name in (field_name, value):
             field_name = "backend"

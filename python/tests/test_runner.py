@@ -253,3 +253,5 @@ def test_the_onnxruntime_of_this_environment_is_judged(tmp_path):
     assert report.backends[0].name == "onnxruntime@all"
     assert report.backends[0].version == onnxruntime.__version__
     assert report.backends[0].count("pass") > 0
+    with pytest.raises(qconform.Error, match='"onnxruntime@al": no word "al"'):
+        qconform.run("onnxruntime@al", "corpus", out=tmp_path / "none")
