@@ -36,10 +36,14 @@ std::string tier_text(const TierCounts& tiers) {
 
 void add_backend(const BackendResult& backend, Baseline& baseline) {
   const std::string& name = backend.info.name;
+  BaselineBackend& stored = baseline.backends.emplace_back(BaselineBackend{{}, backend.conforms()});
+  stored.result.info.name = name;
+  stored.result.info.version = backend.info.version;
+  stored.result.decides = backend.decides;
+  stored.result.failed_bases = backend.failed_bases;
   // A file lies elsewhere on another machine.
   const bool is_file = backend.info.specification.find('/') != std::string::npos;
-  baseline.backends.push_back({name, backend.info.version, is_file ? "" : backend.info.specification, backend.decides,
-                               backend.conforms(), backend.failed_bases});
+  if (!is_file) stored.result.info.specification = backend.info.specification;
   for (const auto& [op_type, result] : backend.operators) {
     baseline.operators.push_back({name, op_type, counts_of(result.verdicts), result.wrong_elements, result.undetermined,
                                   tier_text(result.tiers)});
@@ -49,10 +53,8 @@ void add_backend(const BackendResult& backend, Baseline& baseline) {
 }
 
 void add_suite(const SuiteResult& suite, Baseline& baseline) {
-  baseline.suites.push_back({suite.name, suite.cases, suite.digest, suite.disputed.size()});
-  for (const CombinationCoverage& coverage : suite.coverage) {
-    baseline.coverage.push_back({suite.name, coverage.model, coverage.strength, coverage.feasible, coverage.covered});
-  }
+  baseline.suites.push_back({suite, suite.disputed.size()});
+  for (const CombinationCoverage& coverage : suite.coverage) baseline.coverage.push_back({suite.name, coverage});
 }
 
 void add_corner_cases(const CornerCaseCoverage& reached, Baseline& baseline) {
@@ -85,14 +87,17 @@ Baseline baseline_of(const Report& report, const Speeds* speeds) {
   for (const SuiteResult& suite : report.suites) add_suite(suite, baseline);
   add_corner_cases(report.corner_cases, baseline);
   for (const Finding& finding : report.findings) {
-    BaselineFinding stored{finding.backend, finding.op_type, finding.kind, finding.signature, finding.cases, {}, {}};
+    BaselineFinding stored{finding, {}, {}};
     if (finding.diagnosis) stored.when = finding.diagnosis->when;
     if (finding.waiver) stored.waiver = finding.waiver->id;
     baseline.findings.push_back(std::move(stored));
   }
-  std::stable_sort(baseline.findings.begin(), baseline.findings.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.backend, a.op_type, a.signature, a.kind) < std::tie(b.backend, b.op_type, b.signature, b.kind);
-  });
+  const auto key = [](const BaselineFinding& stored) {
+    const Finding& of = stored.finding;
+    return std::tie(of.backend, of.op_type, of.signature, of.kind);
+  };
+  std::stable_sort(baseline.findings.begin(), baseline.findings.end(),
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
   if (speeds != nullptr) add_speeds(*speeds, baseline);
   return baseline;
 }
@@ -152,16 +157,16 @@ class StoredReport {
     report_.seed = baseline_.seed;
     report_.profile = baseline_.profile;
     report_.overflow = baseline_.overflow;
-    for (const BaselineBackend& backend : baseline_.backends) add(backend);
+    for (BaselineBackend& backend : baseline_.backends) report_.backends.push_back(std::move(backend.result));
     QCONFORM_TRY(add_operators());
     for (const BaselineRelation& relation : baseline_.relations) {
       if (auto* of = backend(relation.backend)) of->relations.push_back(relation.result);
     }
     for (std::size_t i = 0; i < baseline_.suites.size(); ++i) {
       const BaselineSuite& suite = baseline_.suites[i];
-      if (suite.disputed > std::min<std::uint64_t>(suite.cases, kMostDisputed)) {
+      if (suite.disputed > std::min<std::uint64_t>(suite.suite.cases, kMostDisputed)) {
         return fail(json_path(json_path("suites", i), "disputed"),
-                    fmt::format("{} cases, of {}", suite.disputed, suite.cases));
+                    fmt::format("{} cases, of {}", suite.disputed, suite.suite.cases));
       }
       add(suite);
     }
@@ -177,42 +182,19 @@ class StoredReport {
     return found == report_.backends.end() ? nullptr : &*found;
   }
 
-  void add(const BaselineBackend& stored) {
-    BackendResult& result = report_.backends.emplace_back();
-    result.info.name = stored.name;
-    result.info.version = stored.version;
-    result.info.specification = stored.specification;
-    result.decides = stored.decides;
-    result.failed_bases = stored.failed_bases;
-  }
-
   void add(const BaselineSuite& stored) {
-    SuiteResult& suite = report_.suites.emplace_back();
-    suite.name = stored.name;
-    suite.cases = stored.cases;
-    suite.digest = stored.digest;
+    SuiteResult& suite = report_.suites.emplace_back(stored.suite);
     suite.disputed.resize(stored.disputed);
-    for (const BaselineCoverage& coverage : baseline_.coverage) {
-      if (coverage.suite != stored.name) continue;
-      CombinationCoverage& of = suite.coverage.emplace_back();
-      of.model = coverage.model;
-      of.strength = coverage.strength;
-      of.feasible = coverage.feasible;
-      of.covered = coverage.covered;
+    for (const BaselineCoverage& of : baseline_.coverage) {
+      if (of.suite == suite.name) suite.coverage.push_back(of.coverage);
     }
   }
 
   void add(BaselineFinding stored) {
-    Finding finding;
-    finding.id = finding_id(report_.findings.size());
-    finding.backend = std::move(stored.backend);
-    finding.op_type = std::move(stored.op_type);
-    finding.kind = stored.kind;
-    finding.signature = std::move(stored.signature);
-    finding.cases = stored.cases;
+    Finding& finding = report_.findings.emplace_back(std::move(stored.finding));
+    finding.id = finding_id(report_.findings.size() - 1);
     if (!stored.when.empty()) finding.diagnosis.emplace().when = std::move(stored.when);
     if (!stored.waiver.empty()) finding.waiver = WaivedBy{stored.waiver, "", ""};
-    report_.findings.push_back(std::move(finding));
   }
 
   Result<void> add_operators() {

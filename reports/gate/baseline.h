@@ -17,11 +17,14 @@
 
 namespace qconform::gate {
 
+// The parts hold what reports hold, and describe what the gate compares of it.
+
 struct BaselineSuite {
   QC_DESCRIBED(.name = "suite");
-  QC_FIELD(std::string, name, {}, "name");
-  QC_FIELD(std::uint64_t, cases, {}, "cases");
-  QC_FIELD(std::uint64_t, digest, {}, "digest", .doc = "As in the report.", .form = Form::hex);
+  SuiteResult suite;
+  QC_PART("name", suite.name);
+  QC_PART("cases", suite.cases);
+  QC_PART("digest", suite.digest, .doc = "As in the report.", .form = Form::hex);
   QC_FIELD(std::uint64_t, disputed, {}, "disputed",
            .doc = "Cases whose recorded output or stated expectation contradicts the rules.",
            .presence = Presence::omitted);
@@ -30,10 +33,11 @@ struct BaselineSuite {
 struct BaselineCoverage {
   QC_DESCRIBED(.name = "coverage");
   QC_FIELD(std::string, suite, {}, "suite");
-  QC_FIELD(std::string, model, {}, "model");
-  QC_FIELD(std::uint64_t, strength, {}, "strength", .doc = "Classes of how many parameters make a combination.");
-  QC_FIELD(std::uint64_t, feasible, {}, "feasible");
-  QC_FIELD(std::uint64_t, covered, {}, "covered");
+  CombinationCoverage coverage;
+  QC_PART("model", coverage.model);
+  QC_PART("strength", coverage.strength, .doc = "Classes of how many parameters make a combination.");
+  QC_PART("feasible", coverage.feasible);
+  QC_PART("covered", coverage.covered);
 };
 
 struct BaselineCornerCases {
@@ -46,15 +50,16 @@ struct BaselineCornerCases {
 
 struct BaselineBackend {
   QC_DESCRIBED(.name = "backend");
-  QC_FIELD(std::string, name, {}, "name");
-  QC_FIELD(std::string, version, {}, "version");
-  QC_FIELD(std::string, specification, {}, "specification",
-           .doc = "The backend as the command line names it, where `name` is an alias or short for that.",
-           .presence = Presence::omitted);
-  QC_FIELD(bool, decides, {true}, "decides");
+  BackendResult result;
+  QC_PART("name", result.info.name);
+  QC_PART("version", result.info.version);
+  QC_PART("specification", result.info.specification,
+          .doc = "The backend as the command line names it, where `name` is an alias or short for that.",
+          .presence = Presence::omitted);
+  QC_PART("decides", result.decides);
   QC_FIELD(bool, conforms, {}, "conforms", .doc = "For the reader: it follows from the verdicts.");
-  QC_FIELD(std::uint64_t, failed_bases, {}, "failed_bases", .doc = "Base cases of relations that failed by themselves.",
-           .presence = Presence::omitted);
+  QC_PART("failed_bases", result.failed_bases, .doc = "Base cases of relations that failed by themselves.",
+          .presence = Presence::omitted);
 };
 
 struct BaselineOperator {
@@ -83,11 +88,12 @@ struct BaselineRelation {
 
 struct BaselineFinding {
   QC_DESCRIBED(.name = "finding");
-  QC_FIELD(std::string, backend, {}, "backend");
-  QC_FIELD(std::string, op_type, {}, "operator");
-  QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
-  QC_FIELD(std::string, signature, {}, "signature");
-  QC_FIELD(std::uint64_t, cases, {1}, "cases");
+  Finding finding;
+  QC_PART("backend", finding.backend);
+  QC_PART("operator", finding.op_type);
+  QC_PART("verdict", finding.kind);
+  QC_PART("signature", finding.signature);
+  QC_PART("cases", finding.cases);
   QC_FIELD(std::vector<std::string>, when, {}, "when", .doc = "Conditions under which it occurs.",
            .presence = Presence::omitted);
   QC_FIELD(std::string, waiver, {}, "waiver", .doc = "Id of the waiver that covers it.", .presence = Presence::omitted);
