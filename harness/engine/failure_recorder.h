@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -131,8 +132,10 @@ class FailureRecorder {
 
   void record_waiting() {
     auto waiting = std::exchange(waiting_, {});
-    std::stable_sort(waiting.begin(), waiting.end(),
-                     [](const WaitingCase& a, const WaitingCase& b) { return a.turn < b.turn; });
+    // One backend after the other: experiments keep processes of the backend open that is explained.
+    std::stable_sort(waiting.begin(), waiting.end(), [](const WaitingCase& a, const WaitingCase& b) {
+      return std::tie(a.backend, a.turn) < std::tie(b.backend, b.turn);
+    });
     for (const WaitingCase& one : waiting) {
       Expected expected = expect(one.test_case, options_.policy);
       assess(one.test_case, expected);

@@ -250,7 +250,11 @@ std::optional<shrink::FailingPart> CampaignDiagnosis::failing_part_of(Backend& b
   return shrink::failing_part(test_case, runner_on(backend, output), policy_);
 }
 
+// A matrix has dozens of backends, and each opens dozens of processes: those of one backend alone are kept.
 Cures& CampaignDiagnosis::cures_of(std::size_t backend) const {
+  for (auto& [other, cures] : cures_) {
+    if (other != backend) cures.close();
+  }
   return cures_.try_emplace(backend, *backends_[backend]).first->second;
 }
 

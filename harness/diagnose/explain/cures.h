@@ -72,6 +72,8 @@ class Cures {
   [[nodiscard]] std::uint64_t own_elements(std::string_view signature, const Case& test_case, const Policy& policy);
   /// Returns how the parts that the signature names rewrite the case; nothing where a graph is not shown.
   [[nodiscard]] std::optional<Rewriting> rewriting_by(std::string_view signature, const Case& test_case);
+  /// Ends the processes of the sets; later calls open them again.
+  void close() { opened_.clear(); }
   /// Whether some part of these is not known by its name (Switch::is_part): other causes have it too.
   [[nodiscard]] bool is_broad(std::string_view signature) const;
 
