@@ -180,6 +180,10 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--compare", options->compare,
                       "report.json of an earlier campaign, or none: causes that it lacks come first (default: that of "
                       "the campaign before in the folder)");
+  command->add_option(
+      "--notify", options->forms.notify,
+      "Command for a shell that gets the summary at the end, as a mail without addresses, on its stdin: "
+      "\"sendmail me@example.org\"; QCONFORM_SUBJECT has its subject, QCONFORM_SUMMARY its JSON file");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &fuzz);
 }

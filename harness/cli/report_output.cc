@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <system_error>
 
 #include "harness/base/file.h"
+#include "harness/base/process.h"
 #include "harness/campaign/journal.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
@@ -79,27 +81,17 @@ void print_headline(const Report& report, bool json) {
 
 namespace {
 
-struct News {
-  std::string text;        // for the terminal
-  std::string comparison;  // for the page
-};
-
-// Returns what is new since the report that the forms name; nothing where they name none.
-News news_of(const std::string& out, const ReportForms& forms, const Report& report) {
-  if (!forms.before) return {};
-  const std::string file = (std::filesystem::path(out) / campaign::kReportName).string();
-  const auto comparison = gate::compare(*forms.before, {file, report}, nullptr);
-  if (!comparison) return {"not compared: " + comparison.error().text() + "\n", {}};
-  return {gate::news_text(*comparison, painter(forms.json ? stderr : stdout)), gate::to_json(*comparison)};
+void name_commit(const ReportForms& forms, Report& report) {
+  if (!forms.commit.empty()) report.environment.judged_commit = forms.commit;
 }
 
 }  // namespace
 
-Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
-  if (!forms.commit.empty()) report.environment.judged_commit = forms.commit;
-  const News news = news_of(out, forms, report);
-  QCONFORM_ASSIGN(const auto files, write_report(out, policy, report, news.comparison));
-  QCONFORM_TRY(write_forms(forms, report, files.text, news.comparison));
+Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report,
+                    std::string_view comparison) {
+  name_commit(forms, report);
+  QCONFORM_ASSIGN(const auto files, write_report(out, policy, report, comparison));
+  QCONFORM_TRY(write_forms(forms, report, files.text, comparison));
   if (forms.json) {
     write_document_text(files.text);
   } else {
@@ -108,7 +100,6 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
     if (files.page) say("page   {}\n", files.page->string());
     say("{}", report::conclusions(report, has_colour(stdout)));
   }
-  say(forms.json ? stderr : stdout, "{}", news.text);
   return report.conforms() ? kConforms : kDoesNotConform;
 }
 
@@ -306,12 +297,63 @@ Result<void> write_campaign_report(const std::string& out, const Policy& policy,
   return {};
 }
 
+namespace {
+
+// Compares with the report that the forms name; where it cannot be compared with, as if there were none.
+Result<gate::GateResult> news_of(const std::string& out, const ReportForms& forms, const Report& report) {
+  const gate::ReportSide now{(fs::path(out) / campaign::kReportName).string(), report};
+  auto compared = gate::compare_campaign(forms.before, now);
+  if (compared || !forms.before) return compared;
+  say(stderr, "qconform: not compared: {}\n", shown(compared.error().text()));
+  return gate::compare_campaign(std::nullopt, now);
+}
+
+// Gives the command the mail on its stdin. It is somebody's program: it may fail or hang, and changes no exit code.
+void notify(const std::string& command, const fs::path& mail, const fs::path& json, const std::string& subject) {
+  constexpr std::chrono::seconds kPatience{60};
+  const std::string whole = fmt::format("{{ {}\n}} < {}", command, shell_word(mail.string()));
+  auto started = ChildProcess::start(whole, ChildProcess::Output::logged,
+                                     {{"QCONFORM_SUBJECT", subject}, {"QCONFORM_SUMMARY", json.string()}});
+  if (!started) return say(stderr, "qconform: --notify: {}\n", shown(started.error().text()));
+  ChildProcess& child = **started;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  std::string_view nothing;
+  std::string ignored;
+  while (!child.status() && std::chrono::steady_clock::now() < end) {
+    child.exchange(nothing, ignored, std::chrono::milliseconds(100));
+  }
+  const auto status = child.status();
+  if (status == 0) return;
+  const std::string how = status ? "failed" : fmt::format("was ended after {} s", kPatience.count());
+  say(stderr, "qconform: --notify: the command {}: {}\n", how, shown_lines(child.log()));
+}
+
+Result<void> write_news(const std::string& out, const ReportForms& forms, const gate::GateResult& news) {
+  const fs::path mail = fs::path(out) / "summary.txt";
+  const fs::path json = fs::path(out) / "summary.json";
+  QCONFORM_TRY(write_file(mail, gate::to_mail(news)));
+  QCONFORM_TRY(write_file(json, gate::to_json(news)));
+  if (!forms.notify.empty()) notify(forms.notify, mail, json, gate::subject_of(news));
+  return {};
+}
+
+}  // namespace
+
 Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
-  auto code = deliver(out, policy, forms, report);
+  name_commit(forms, report);
+  QCONFORM_ASSIGN(gate::GateResult news, news_of(out, forms, report));
+  for (const gate::ComparedCause& cause : news.causes) report.campaign->causes.push_back(cause.known);
+  const std::string comparison = news.baseline.file.empty() ? "" : gate::to_json(news);
+  auto code = deliver(out, policy, forms, report, comparison);
   for (const BackendResult& backend : report.backends) {
     print_note(contradiction_text(backend.info.name, backend.contracts));
   }
-  if (code) remove_later_findings(out, report.findings.size());
+  if (!code) return code;
+  remove_later_findings(out, report.findings.size());
+  FILE* const stream = forms.json ? stderr : stdout;
+  if (!comparison.empty()) say(stream, "{}", gate::news_text(news, painter(stream)));
+  news.current.report = report;  // its findings name their files by now
+  QCONFORM_TRY(write_in("--out", out, [&] { return write_news(out, forms, news); }));
   return code;
 }
 

@@ -38,6 +38,7 @@ struct ReportForms {
   std::string sarif;
   std::string source;  ///< file of the code under test, with a line or without, for SARIF; may be empty
   std::optional<gate::ReportSide> before = {};  ///< an earlier report: what is new since is told
+  std::string notify;                           ///< command that a campaign gives its summary; may be empty
   std::string commit;  ///< commit of the code under test; empty: what current_environment() found
 };
 
@@ -77,10 +78,10 @@ struct WrittenReport {
                                                  std::string_view comparison = {});
 
 /// Writes the findings and report.json to the folder `out`, with report.html if this build has the page, and the forms
-/// that are asked for; prints the summary, or the report as JSON, and what is new since the report before. Returns the
-/// exit code.
+/// that are asked for; prints the summary, or the report as JSON. `comparison`: that of gate::to_json() for the page,
+/// or empty. Returns the exit code.
 [[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms,
-                                  Report& report);
+                                  Report& report, std::string_view comparison = {});
 
 // The commands of `qconform report`: run.cc has `matrix`, report.cc the others.
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/fields.h"
+#include "harness/core/verdict.h"
 
 namespace qconform {
 
@@ -109,6 +110,23 @@ struct CampaignTimeline {
   bool operator==(const CampaignTimeline&) const = default;
 };
 
+/// A cause that this campaign or one before it in its folder met: findings that say the same of the same backend and
+/// operator. Waived ones are among them.
+struct KnownCause {
+  QC_DESCRIBED(.name = "known_cause");
+  QC_FIELD(std::string, backend, {}, "backend");
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
+  QC_FIELD(std::string, signature, {}, "signature");
+  QC_FIELD(std::string, text, {}, "text", .doc = "Verdict, cause, cases and conditions in one line.");
+  QC_FIELD(std::string, first_seen, {}, "first_seen", .doc = "When the first report with it was made.",
+           .pattern = kUtcPattern);
+  QC_FIELD(std::string, last_seen, {}, "last_seen", .doc = "When the last report with it was made.",
+           .pattern = kUtcPattern);
+
+  bool operator==(const KnownCause&) const = default;
+};
+
 struct CampaignResult {
   struct Range {
     std::uint64_t first = 0;
@@ -142,6 +160,10 @@ struct CampaignResult {
   QC_FIELD(std::optional<EngineResult>, engine, {}, "engine");
   /// Has no groups where there are no blocks.
   QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
+  QC_FIELD(
+      std::vector<KnownCause>, causes, {}, "causes",
+      .doc = "Causes of this campaign and of those before it in its folder, with the times at which they were met.",
+      .presence = Presence::omitted);
 
   /// Whether shards are missing, which may compute what no backend computed here.
   [[nodiscard]] bool is_part() const;

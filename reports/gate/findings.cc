@@ -37,15 +37,26 @@ bool is_within(const Finding& now, const Finding& before) {
 }
 
 // Whether the report asked the finding's backend for cases of its operator.
-bool is_tested(const Report& report, const Finding& finding) {
-  const BackendResult* backend = backend_named(report, finding.backend);
-  return backend != nullptr && (backend->operators.contains(finding.op_type) || !backend->relations.empty());
+bool is_tested(const Report& report, const std::string& name, const std::string& op_type) {
+  const BackendResult* backend = backend_named(report, name);
+  return backend != nullptr && (backend->operators.contains(op_type) || !backend->relations.empty());
 }
 
 std::string described(const Finding& finding) {
   const std::string region = region_of(finding);
   return fmt::format("{}{} in {}{}", name_of(finding.kind), report::subject_of(finding), report::cases_text(finding),
                      region.empty() ? "" : ", when " + region);
+}
+
+KnownCause known_from(const Finding& finding, const Report& report) {
+  const std::string& when = report.environment.started;
+  return {.backend = finding.backend,
+          .op_type = finding.op_type,
+          .kind = finding.kind,
+          .signature = finding.signature,
+          .text = described(finding),
+          .first_seen = when,
+          .last_seen = when};
 }
 
 }  // namespace
@@ -149,7 +160,7 @@ void ReportParts::compare_group(const Group& before, const Group& now) {
 void ReportParts::add_gone(const Group& before) {
   const Finding& finding = before.first();
   // A finding that was not tested is not repaired; other changes say that it was not.
-  if (!is_tested(now_, finding)) return;
+  if (!is_tested(now_, finding.backend, finding.op_type)) return;
   Change change = about(finding, Effect::better, "finding-gone", described(finding));
   change.finding.clear();
   add(*backend_named(now_, finding.backend), std::move(change));
@@ -158,30 +169,32 @@ void ReportParts::add_gone(const Group& before) {
 std::vector<ComparedCause> ReportParts::causes() const {
   std::map<Key, ComparedCause> by_key;
   std::vector<Key> order;
-  const auto cause_of = [&](const Finding& finding) -> ComparedCause& {
-    const auto [entry, is_new] = by_key.try_emplace(key_of(finding));
-    ComparedCause& cause = entry->second;
-    if (!is_new) return cause;
-    order.push_back(entry->first);
-    cause.backend = finding.backend;
-    cause.op_type = finding.op_type;
-    cause.kind = finding.kind;
-    cause.signature = finding.signature;
-    cause.text = described(finding);
-    return cause;
+  const auto cause_of = [&](const KnownCause& known) -> ComparedCause& {
+    const auto [entry, is_new] =
+        by_key.try_emplace({known.backend, known.op_type, known.signature, known.kind}, ComparedCause{.known = known});
+    if (is_new) order.push_back(entry->first);
+    return entry->second;
+  };
+  const auto state_of_missing = [&](const KnownCause& known) {
+    return is_tested(now_, known.backend, known.op_type) ? CauseState::gone : CauseState::not_tested;
   };
   for (const Finding& finding : now_.findings) {
-    ComparedCause& cause = cause_of(finding);
+    ComparedCause& cause = cause_of(known_from(finding, now_));
     cause.state = CauseState::appeared;
     cause.findings.push_back(finding.id);
     cause.cases += finding.cases;
   }
   for (const Finding& finding : before_.findings) {
-    ComparedCause& cause = cause_of(finding);
-    const CauseState alone = is_tested(now_, finding) ? CauseState::gone : CauseState::not_tested;
-    cause.state = cause.findings.empty() ? alone : CauseState::stayed;
+    ComparedCause& cause = cause_of(known_from(finding, before_));
+    cause.state = cause.findings.empty() ? state_of_missing(cause.known) : CauseState::stayed;
+    cause.known.first_seen = before_.environment.started;
     cause.findings_before.push_back(finding.id);
     cause.cases_before += finding.cases;
+  }
+  for (const KnownCause& known : before_.campaign ? before_.campaign->causes : std::vector<KnownCause>()) {
+    ComparedCause& cause = cause_of(known);
+    cause.state = cause.findings.empty() ? state_of_missing(known) : CauseState::stayed;
+    cause.known.first_seen = known.first_seen;
   }
   std::vector<ComparedCause> causes;
   for (const Key& key : order) causes.push_back(std::move(by_key.at(key)));

@@ -71,6 +71,11 @@ void call_as(const Report& now, Report& before) {
       for (Finding& finding : before.findings) {
         if (finding.backend == old.info.name) finding.backend = backend.info.name;
       }
+      if (before.campaign) {
+        for (KnownCause& known : before.campaign->causes) {
+          if (known.backend == old.info.name) known.backend = backend.info.name;
+        }
+      }
       old.info.name = backend.info.name;
       break;
     }
@@ -204,38 +209,6 @@ std::string to_text(const GateResult& comparison, const report::Painter& paint) 
                         report::plural(known, "finding"));
   }
   return text;
-}
-
-namespace {
-
-// Whether waivers cover all findings of the cause.
-bool is_waived(const ComparedCause& cause, const GateResult& comparison) {
-  const bool is_gone = cause.findings.empty();
-  const Report& report = is_gone ? comparison.baseline.report : comparison.current.report;
-  const std::vector<std::string>& own = is_gone ? cause.findings_before : cause.findings;
-  return std::all_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
-    return finding.waiver || std::find(own.begin(), own.end(), finding.id) == own.end();
-  });
-}
-
-}  // namespace
-
-std::string news_text(const GateResult& comparison, const report::Painter& paint) {
-  constexpr std::size_t kShown = 20;
-  std::map<CauseState, std::size_t> counts;
-  std::string lines;
-  for (const ComparedCause& cause : comparison.causes) {
-    if (is_waived(cause, comparison)) continue;
-    if (counts[cause.state]++ >= kShown || cause.state != CauseState::appeared) continue;
-    lines += fmt::format("  {} {} {} {}: {}\n", paint.bad("new"), cause.findings.front(), shown(cause.backend),
-                         cause.op_type, shown(cause.text));
-  }
-  const std::size_t appeared = counts[CauseState::appeared];
-  if (appeared > kShown) lines += fmt::format("  and {} more\n", appeared - kShown);
-  return fmt::format(
-      "since the report of {}: {}, {} met again, {} not met{}\n{}", comparison.baseline.report.environment.started,
-      report::plural(appeared, "new cause"), counts[CauseState::stayed], counts[CauseState::gone],
-      counts[CauseState::not_tested] == 0 ? "" : fmt::format(", {} not tested", counts[CauseState::not_tested]), lines);
 }
 
 std::string to_json(const GateResult& comparison) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,9 +53,9 @@ struct Change {
 
 enum class CauseState : std::uint8_t {
   appeared,    ///< only in the new report
-  stayed,      ///< in both
-  gone,        ///< only in the baseline
-  not_tested,  ///< only in the baseline, but the new run did not test the backend on the operator
+  stayed,      ///< in the new report and before
+  gone,        ///< only before
+  not_tested,  ///< only before, and the new run did not test the backend on the operator
 };
 
 inline constexpr std::array<std::string_view, 4> kCauseStates{"new", "stayed", "gone", "not-tested"};
@@ -70,11 +71,14 @@ inline void describe(Archive& archive, CauseState& state, const FieldRule& /*rul
 struct ComparedCause {
   QC_DESCRIBED(.name = "cause");
   QC_FIELD(CauseState, state, {CauseState::stayed}, "state");
-  QC_FIELD(std::string, backend, {}, "backend");
-  QC_FIELD(std::string, op_type, {}, "operator");
-  QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
-  QC_FIELD(std::string, signature, {}, "signature");
-  QC_FIELD(std::string, text, {}, "text", .doc = "Verdict, cause, cases and conditions in one line.");
+  KnownCause known;
+  QC_PART("backend", known.backend);
+  QC_PART("operator", known.op_type);
+  QC_PART("verdict", known.kind);
+  QC_PART("signature", known.signature);
+  QC_PART("text", known.text, .doc = "Verdict, cause, cases and conditions in one line.");
+  QC_PART("first_seen", known.first_seen, .doc = "When the first report with it was made.");
+  QC_PART("last_seen", known.last_seen, .doc = "When the last report with it was made.");
   QC_FIELD(std::vector<std::string>, findings, {}, "findings", .doc = "Their ids in the new report.");
   QC_FIELD(std::vector<std::string>, findings_before, {}, "findings_before", .doc = "Their ids in the baseline.");
   QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Failing cases in the new report.");
@@ -127,9 +131,20 @@ struct GateResult {
 
 /// For the terminal: the verdict, then a line for each change, the worst first.
 [[nodiscard]] std::string to_text(const GateResult& comparison, const report::Painter& paint);
-/// For the terminal, of two campaigns that drew other cases: how many causes are new, were met again, or were not met,
-/// then a line for each new one. Waived ones are left out.
+
+// What is new in a campaign since those before it. They drew other cases: a cause that was not met may be rare.
+
+/// A campaign and the report before it; a first campaign, under "", is held against nothing.
+[[nodiscard]] Result<GateResult> compare_campaign(std::optional<ReportSide> before, ReportSide current);
+/// For the terminal: how many causes are new, were met again, or were not met, then a line for each new one. Waived
+/// ones are left out.
 [[nodiscard]] std::string news_text(const GateResult& comparison, const report::Painter& paint);
+/// In one line, without waived causes: "onnxruntime@all does not conform: 1 new cause, 17 met again, 3 not met".
+[[nodiscard]] std::string subject_of(const GateResult& comparison);
+/// The campaign as a mail without addresses: a line "Subject: ", an empty line, conclusions, new causes with what is
+/// known of them, the others in a line each.
+[[nodiscard]] std::string to_mail(const GateResult& comparison);
+
 /// Its schema is gate-1.schema.json.
 [[nodiscard]] std::string to_json(const GateResult& comparison);
 /// The verdict and the changes, and the findings behind what is worse; at most `limit` bytes. `link`: the address of

@@ -50,7 +50,7 @@ TEST(Causes, AreNewStayedGoneOrNotTested) {
 
   const ComparedCause& added = comparison->causes[0];
   EXPECT_EQ(added.state, CauseState::appeared);
-  EXPECT_EQ(added.signature, "axis-ignored");
+  EXPECT_EQ(added.known.signature, "axis-ignored");
   EXPECT_THAT(added.findings, ElementsAre("F1"));
   EXPECT_THAT(added.findings_before, IsEmpty());
 
@@ -61,9 +61,9 @@ TEST(Causes, AreNewStayedGoneOrNotTested) {
   EXPECT_THAT(stayed.findings_before, ElementsAre("F1", "F4"));
 
   EXPECT_EQ(comparison->causes[2].state, CauseState::gone);
-  EXPECT_EQ(comparison->causes[2].signature, "half-away");
+  EXPECT_EQ(comparison->causes[2].known.signature, "half-away");
   EXPECT_EQ(comparison->causes[3].state, CauseState::not_tested);
-  EXPECT_EQ(comparison->causes[3].backend, "other");
+  EXPECT_EQ(comparison->causes[3].known.backend, "other");
 }
 
 // A waiver decides whether it counts, not whether it is there.
@@ -75,6 +75,43 @@ TEST(Causes, HaveWaivedFindingsToo) {
   ASSERT_TRUE(comparison) << comparison.error().text();
   ASSERT_EQ(comparison->causes.size(), 1U);
   EXPECT_EQ(comparison->causes[0].state, CauseState::stayed);
+}
+
+// Makes the report of a night that began at the hour and met these causes, and what is new in it.
+GateResult night(int hour, const std::vector<std::string>& signatures, const GateResult* before) {
+  std::vector<Finding> findings;
+  for (const std::string& signature : signatures)
+    findings.push_back(finding("F" + std::to_string(findings.size() + 1), "mine", signature, 3));
+  Report report = report_of({"mine"}, std::move(findings));
+  report.environment.started = "2026-11-2" + std::to_string(hour) + "T21:00:00Z";
+  report.campaign.emplace();
+  auto known = before == nullptr ? std::optional<ReportSide>() : before->current;
+  if (known) {
+    for (const ComparedCause& cause : before->causes) known->report.campaign->causes.push_back(cause.known);
+  }
+  auto compared = compare_campaign(std::move(known), {"night/report.json", std::move(report)});
+  EXPECT_TRUE(compared);
+  return std::move(*compared);
+}
+
+TEST(Nights, RememberWhenACauseWasMet) {
+  const GateResult first = night(1, {"half-away", "axis-ignored"}, nullptr);
+  const GateResult second = night(2, {"half-away"}, &first);
+  const GateResult third = night(3, {"pad-raw-zero", "axis-ignored"}, &second);
+  EXPECT_EQ(subject_of(first), "mine conforms: 2 new causes");
+  EXPECT_EQ(subject_of(second), "mine conforms: 0 new causes, 1 met again, 1 not met");
+  EXPECT_EQ(subject_of(third), "mine conforms: 1 new cause, 1 met again, 1 not met");
+  ASSERT_EQ(third.causes.size(), 3U);
+  EXPECT_EQ(third.causes[0].known.signature, "pad-raw-zero");
+  EXPECT_EQ(third.causes[1].state, CauseState::stayed) << "a night without it lies between";
+  EXPECT_EQ(third.causes[1].known.first_seen, "2026-11-21T21:00:00Z");
+  EXPECT_EQ(third.causes[1].known.last_seen, "2026-11-23T21:00:00Z");
+  EXPECT_EQ(third.causes[2].state, CauseState::gone);
+  EXPECT_EQ(third.causes[2].known.last_seen, "2026-11-22T21:00:00Z");
+  const std::string mail = to_mail(third);
+  EXPECT_THAT(mail, ::testing::StartsWith("Subject: qconform: mine conforms: 1 new cause, 1 met again, 1 not met\n\n"));
+  EXPECT_THAT(mail, ::testing::HasSubstr("New since 2026-11-22T21:00:00Z\nF1 mine QLinearConv: wrong"));
+  EXPECT_THAT(mail, ::testing::ContainsRegex("Not met\nmine QLinearConv: .*last seen 2026-11-22T21:00:00Z"));
 }
 
 TEST(Share, OfTheSameCasesEveryOneCounts) {
