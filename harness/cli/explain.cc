@@ -91,6 +91,10 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
     const std::string library = explained.backend.substr(0, explained.backend.find('@'));
     attempt(expected, library + "@" + explained.cured_by, sandbox, issue.settings);
   }
+  if (is_judged_as_graph(*expected.test_case)) {
+    QCONFORM_ASSIGN(const auto backend, backend::select(explained.backend, arithmetic_of(policy.profile), sandbox));
+    if (const auto shows = backend->without({}, true)) issue.rewritten = shows->rewritten(*expected.test_case);
+  }
   return report::issue_page(issue);
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -187,7 +189,32 @@ TEST(IssuePage, OfAGraphNamesTheOutputThatIsWrong) {
       {explained, expected, {}, {}, issue::program_for(expected, *backend::parse_specification("onednn"), {}), {}, {}});
   EXPECT_THAT(page, HasSubstr("# Relu+Relu on mine"));
   EXPECT_THAT(page, HasSubstr(some + "[0,1] must be {0"));
-  EXPECT_THAT(page, HasSubstr(", and is 5."));
+  EXPECT_THAT(page, HasSubstr(", and is 5:"));
+  EXPECT_THAT(page, HasSubstr("Relu: " + some + "[0,0] = {1}; " + some + "[0,1] = {0, zero of either sign}"));
+}
+
+// The right values of each node's output, the last of which is the case's.
+TEST(WorkedOut, EveryNodeOfAGraphHasAStep) {
+  std::size_t checked = 0;
+  for (const Case& vector : committed_vectors()) {
+    if (!is_judged_as_graph(vector) || vector.nodes.size() < 2) continue;
+    const Expected expected = expect(vector, {});
+    if (!expected.output || expected.output->elements() != 1 || vector.outputs.size() != 1) continue;
+    SCOPED_TRACE(name_of_vector(vector));
+    const std::vector<std::string> steps = worked_out(expected, 0);
+    if (steps.empty()) continue;  // some value inside has no type that an output may have
+    EXPECT_GE(steps.size(), vector.nodes.size());
+    const std::string right = qconform::text_of(expected.classification.lowered->right_values(0, {}));
+    EXPECT_TRUE(std::any_of(steps.begin(), steps.end(),
+                            [&](const std::string& step) {
+                              return step.find(vector.outputs.front() + "[") != std::string::npos &&
+                                     step.find(right) != std::string::npos;
+                            }))
+        << right << " in\n"
+        << fmt::format("{}", fmt::join(steps, "\n"));
+    ++checked;
+  }
+  EXPECT_GT(checked, 10U);
 }
 
 TEST(Rules, OfEveryDefectAreStated) {

@@ -113,12 +113,13 @@ std::string document(const Issue& issue) {
 }
 
 // A line for each node: "y = Relu(x)".
-std::string nodes_text(const Case& graph) {
+template <typename Nodes>
+std::string nodes_text(const Nodes& nodes) {
   std::string text;
-  for (const Node& node : graph.nodes) {
+  for (const auto& node : nodes) {
     std::string attributes;
-    for (const Attribute& attribute : node.attributes)
-      attributes += fmt::format(", {}={}", attribute.name, attribute_text(attribute.value));
+    for (const auto& [name, value] : node.attributes)
+      attributes += fmt::format(", {}={}", name, attribute_text(Attribute::Value(value)));
     text += fmt::format("{} = {}({}{})\n", fmt::join(node.outputs, ", "), node.op_type, fmt::join(node.inputs, ", "),
                         attributes);
   }
@@ -130,18 +131,31 @@ std::string smallest(const Issue& issue) {
   const Verdict& verdict = verdict_of(issue);
   std::string text = fmt::format("## The smallest case\n\n{} at opset {}: {}\n\n", test_case.op_types(),
                                  test_case.nodes.front().opset_version, summary_of(test_case));
-  if (is_judged_as_graph(test_case)) text += nodes_text(test_case) + "\n";
+  if (is_judged_as_graph(test_case)) text += nodes_text(test_case.nodes) + "\n";
   if (!verdict.worst || !issue.expected.output) return text + fmt::format("{}.\n\n", verdict.detail);
-  const std::string output = output_names(test_case)[verdict.worst->output];
+  const std::size_t number = verdict.worst->output;
+  const std::string output = output_names(test_case)[number];
   text += fmt::format("{}[{}] must be {}, and is {}", output, fmt::join(verdict.worst->index, ","),
                       verdict.worst->admissible, verdict.worst->got);
-  if (is_judged_as_graph(test_case)) return text + ".\n\n";
-  text += ":\n\n";
-  for (const std::string& step :
-       worked_out(issue.expected, flat_index(verdict.worst->index, issue.expected.output->shape))) {
-    text += fmt::format("1. {}\n", step);
-  }
+  const std::int64_t index = flat_index(verdict.worst->index, issue.expected.output_at(number).shape);
+  const std::vector<std::string> steps = worked_out(issue.expected, index, number);
+  text += steps.empty() ? ".\n" : ":\n\n";
+  for (const std::string& step : steps) text += fmt::format("1. {}\n", step);
   return text + "\n";
+}
+
+// The other half of what a maintainer of an optimizer looks at.
+std::string rewritten(const Issue& issue) {
+  if (!issue.rewritten) return {};
+  std::string text = fmt::format("## What the library computes instead\n\nIts optimized graph:\n\n{}\n",
+                                 nodes_text(issue.rewritten->nodes));
+  std::string constants;
+  for (const CaseGraph::Value& value : issue.rewritten->initializers) {
+    const bool is_shown = !value.data.empty();
+    constants += fmt::format("{} = {} [{}]{}\n", value.name, value.type, fmt::join(value.shape, ","),
+                             is_shown ? fmt::format(" {}", fmt::join(value.data, " ")) : "");
+  }
+  return constants.empty() ? text : text + "with\n\n" + code_block(constants) + "\n";
 }
 
 std::string program(const Issue& issue) {
@@ -217,7 +231,7 @@ std::string avoided(const Issue& issue) {
 
 std::string issue_page(const Issue& issue) {
   return title(issue) + versions(issue) + "## Cause\n\n" + cause(issue) + document(issue) + smallest(issue) +
-         program(issue) + model(issue) + since(issue) + avoided(issue);
+         rewritten(issue) + program(issue) + model(issue) + since(issue) + avoided(issue);
 }
 
 namespace {
@@ -347,10 +361,51 @@ std::vector<std::string> dequantized(const Expected& expected, const reference::
                       element_text(*expected.output, index))};
 }
 
+// "p[1] = {34}, before rounding 34 + 3/8"
+std::string step_of(const std::string& name, const Lowered& value, std::int64_t index, const Policy& policy) {
+  const std::string right = qconform::text_of(value.right_values(index, policy));
+  const std::string exact = value.exact_value(index);
+  const bool tells_more = !exact.empty() && right != "{" + exact + "}";
+  return fmt::format("{}[{}] = {}{}", name, fmt::join(digits_of(index, value.output_shape()), ","), right,
+                     tells_more ? ", before rounding " + exact : "");
+}
+
+// The graph again, with every value as an output. Of large values the element of the same index, where shapes agree.
+std::vector<std::string> steps_of_graph(const Expected& expected, std::int64_t index, std::size_t output) {
+  constexpr std::int64_t kFew = 4;
+  Case whole = computation_of(*expected.test_case);
+  whole.outputs.clear();
+  std::vector<std::string> operators;
+  for (const Node& node : whole.nodes) {
+    for (const std::string& name : node.outputs) {
+      if (name.empty()) continue;
+      whole.outputs.push_back(name);
+      operators.push_back(node.op_type);
+    }
+  }
+  const Classification known = classify(whole);
+  if (known.lowered == nullptr) return {};
+  std::vector<std::string> steps;
+  for (std::size_t i = 0; i < whole.outputs.size(); ++i) {
+    const Lowered& value = known.lowered->output(i);
+    const std::int64_t elements = elements_of(value.output_shape());
+    const bool is_alike = value.output_shape() == expected.output_at(output).shape;
+    std::vector<std::string> texts;
+    for (std::int64_t at = 0; at < elements; ++at) {
+      if (elements <= kFew || (is_alike && at == index))
+        texts.push_back(step_of(whole.outputs[i], value, at, expected.policy));
+    }
+    if (texts.empty()) texts.push_back(fmt::format("{}, {} elements", whole.outputs[i], elements));
+    steps.push_back(fmt::format("{}: {}", operators[i], fmt::join(texts, "; ")));
+  }
+  return steps;
+}
+
 }  // namespace
 
-std::vector<std::string> worked_out(const Expected& expected, std::int64_t index) {
+std::vector<std::string> worked_out(const Expected& expected, std::int64_t index, std::size_t output) {
   const Case& test_case = *expected.test_case;
+  if (is_judged_as_graph(test_case)) return steps_of_graph(expected, index, output);
   const Lowered& lowered = *expected.classification.lowered;
   const std::vector<std::int64_t> y = digits_of(index, expected.output->shape);
   std::int64_t sum = 0;

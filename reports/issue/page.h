@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Issue {
   Result<issue::IssueProgram> program;
   std::vector<FurtherAttempt> releases;  ///< those that are here, the oldest first
   std::vector<FurtherAttempt> settings;
+  std::optional<CaseGraph> rewritten = {};  ///< what the library computes in place of a graph, where it shows that
 };
 
 /// Versions and processor; the cause; what the operator's document says; the smallest case, worked out by hand, as a
@@ -35,8 +37,9 @@ struct Issue {
 // How one element of an output comes about, step by step.
 
 /// Steps from the inputs to the reference's value of element `index`: the products, their sum, the scaled value,
-/// rounding and saturation. Of a long sum the products that are not 0, as many as a reader wants. `expected` is of one
-/// node, and has an output with that element.
-[[nodiscard]] std::vector<std::string> worked_out(const Expected& expected, std::int64_t index);
+/// rounding and saturation. Of a long sum the products that are not 0, as many as a reader wants. Of a graph the right
+/// values that each node computes, before rounding too. `expected` has that output with
+/// that element; `output` is 0 of one node.
+[[nodiscard]] std::vector<std::string> worked_out(const Expected& expected, std::int64_t index, std::size_t output = 0);
 
 }  // namespace qconform::report
