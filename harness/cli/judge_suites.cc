@@ -31,6 +31,7 @@
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/suites/cache.h"
+#include "harness/suites/case_line.h"
 #include "harness/suites/select.h"
 #include "harness/suites/stored_cases.h"
 #include "harness/suites/sweep/covering_array.h"
@@ -523,8 +524,18 @@ void add_model_memory_option(CLI::App& command, std::uint64_t& mebibytes) {
 }
 
 void add_suite_choice(CLI::App& command, SuitesOptions& options) {
-  command.add_option("--suite", options.suites, "Suite of cases, may be repeated (see: qconform list suites)")
-      ->capture_default_str();
+  const CLI::Option* const suites =
+      command.add_option("--suite", options.suites, "Suite of cases, may be repeated (see: qconform list suites)")
+          ->capture_default_str();
+  // CLI11 calls this behind what reads --suite.
+  command.add_option_function<std::vector<std::string>>(
+      "--case",
+      [&options, suites](const std::vector<std::string>& lines) {
+        if (suites->count() == 0) options.suites.clear();
+        for (const std::string& line : lines) options.suites.push_back(std::string(kLinePrefix) + line);
+      },
+      "A case in one line, may be repeated: \"QuantizeLinear x=1.5,2.5 y_scale=1 y_zero_point:int8=0\", \"QLinearConv "
+      "ic64ih56oc64oh56kh3ph1 x:int8\" (docs/formats.md)");
   command.add_option(
       "--cases", options.suite.cases,
       "Number of cases of the suites random, fuzz and relations (default: 10000) and directed (4000) where they "

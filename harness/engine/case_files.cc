@@ -15,6 +15,7 @@
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
 #include "harness/onnx/case_model.h"
+#include "harness/suites/case_line.h"
 
 namespace qconform {
 
@@ -120,6 +121,7 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, const R
   finding.case_file = finding.id + ".json";
   finding.model_file = finding.id + ".onnx";
   finding.test_folder = finding.id;
+  finding.line = line_of(finding.example).value_or("");
   finding.replay =
       ran_another_file(report) ? command_of(report) : replay_line(folder / finding.case_file, backend, policy);
   if (finding.kind == VerdictKind::thread_dependent) finding.replay += " --threads-check";

@@ -544,6 +544,9 @@ struct Finding {
   QC_PART("wrong_elements", verdict.wrong_elements);
   QC_LINE(describe_example(archive, self));
   QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that shows the failure again.");
+  QC_FIELD(std::string, line, {}, "line",
+           .doc = "The example as `run --case` takes it; absent of graphs, and of what does not fit into a line.",
+           .presence = Presence::omitted);
   QC_FIELD(
       std::string, replayed, {}, "replayed",
       .doc =

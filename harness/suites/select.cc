@@ -17,6 +17,7 @@
 #include "harness/onnx/graph_scope.h"
 #include "harness/operators/graph/graph.h"
 #include "harness/suites/cache.h"
+#include "harness/suites/case_line.h"
 #include "harness/suites/drawn.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/stored_cases.h"
@@ -53,6 +54,7 @@ constexpr std::array kSuites{
     SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
+    SuiteInfo{"case:LINE", "one case as a line: what --case takes (docs/formats.md)"},
     SuiteInfo{
         "onnx:DIR",
         "ONNX backend-test folders below DIR (model.onnx, test_data_set_0); a model that is no single case is cut "
@@ -232,6 +234,12 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
     model.tell = options.tell;
     return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed, model));
   }
+  if (name.starts_with(kLinePrefix)) {
+    QCONFORM_ASSIGN(auto test_case, case_of_line(name.substr(kLinePrefix.size())));
+    Suites sources;
+    sources.push_back(std::make_unique<SingleCaseSuite>("case", std::move(test_case)));
+    return sources;
+  }
   if (name.starts_with("dml:")) return one(DirectMlSuite::open(fs::path(name.substr(4))));
   return open_path(fs::path(name), options);
 }
@@ -239,6 +247,9 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
 namespace {
 
 Result<Case> read_single_case(const fs::path& path) {
+  if (const std::string text = path.string(); text.starts_with(kLinePrefix)) {
+    return case_of_line(std::string_view(text).substr(kLinePrefix.size()));
+  }
   if (is_backend_test_folder(path)) {
     QCONFORM_ASSIGN(auto cases, read_case_folder(path));
     if (cases.size() != 1) {

@@ -53,8 +53,8 @@ struct SuiteInfo {
 [[nodiscard]] Result<std::vector<std::unique_ptr<Suite>>> open_suite(std::string_view name,
                                                                      const SuiteOptions& options);
 
-/// One case from a file: case JSON, a one-node ONNX model, or a backend-test folder. Refuses operators that qconform
-/// does not know.
+/// One case from a file, case JSON, a one-node ONNX model or a backend-test folder, or from a line behind kLinePrefix.
+/// Refuses operators that qconform does not know.
 [[nodiscard]] Result<Case> load_single_case(const std::filesystem::path& path);
 
 /// Offers the corpus of a program that is not qconform itself. Call it before the first corpus_folder().

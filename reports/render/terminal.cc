@@ -166,6 +166,11 @@ std::vector<Fact> facts_of(const Finding& finding) {
   if (finding.shrinking) facts.push_back({"shrunk", shrinking_text(*finding.shrinking)});
   if (!finding.history.empty()) facts.push_back({"since", fmt::format("{}", fmt::join(finding.history, "; "))});
   if (!finding.replay.empty()) facts.push_back({"replay", shown_command(finding.replay)});
+  if (!finding.line.empty()) {
+    const std::string command =
+        fmt::format("qconform run --case {} --backend {}", copied_word(finding.line), copied_word(finding.backend));
+    facts.push_back({"vary", shown_command(command)});
+  }
   return facts;
 }
 

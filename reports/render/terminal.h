@@ -70,7 +70,7 @@ using qconform::shown;
 /// One line of a finding: "when", "padded, x_zero_point != 0 ...".
 struct Fact {
   /// why, cured, rewrites, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk,
-  /// since, replay
+  /// since, replay, vary
   std::string label;
   std::string value;
 };

@@ -145,6 +145,12 @@ namespace qconform::bench {
 /// Returns the layer that such a line describes. Errors are those of parse_layer().
 [[nodiscard]] Result<Layer> convolution_layer(std::string_view text, const LayerOptions& options);
 
+/// Reads sizes as oneDNN's benchdnn has them, "mb1g1ic64ih56oc64oh56kh3sh1dh0ph1": d, h and w name axes, a missing one
+/// is like the one before it, and od, oh, ow decide the pads at the end. A convolution of them, QLinearConv or
+/// ConvInteger, with drawn data and the parameters of layers that are timed. Nothing for other operators and other
+/// words.
+[[nodiscard]] std::optional<Result<Case>> convolution_of_descriptor(std::string_view op_type, std::string_view text);
+
 /// The line that parse_layer() reads back.
 [[nodiscard]] std::string text_of(const reference::ConvolutionGeometry& layer);
 

@@ -4,7 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/base/text.h"
 #include "harness/model/draws/draws.h"
@@ -50,11 +54,12 @@ std::vector<std::int32_t> biases(const Convolution& c, const LayerOptions& optio
 // QLinearConv with a bias. Uniform data; the output's scale and the bias put most outputs well inside the
 // output's range, so that few saturate and a wrong sum shows. Scales are powers of two, because some libraries take a
 // bias only where its product with the other scales is a float32 (oneDNN 3).
-Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& options) {
+Case convolution_case(const ConvolutionGeometry& sizes, const LayerOptions& options, bool is_quantized = true) {
   Rng rng(options.seed);
   const bool x_signed = options.types == LayerTypes::s8s8;
   const bool w_signed = options.types != LayerTypes::u8u8;
   Convolution c;
+  c.is_quantized = is_quantized;
   set_sizes(c, sizes);
   c.w = uniform_bytes(w_signed ? ElementType::int8 : ElementType::uint8, std::move(c.w.shape), rng);
   c.w_zero_point = w_signed ? 0 : 128;
@@ -390,6 +395,102 @@ std::string text_of(const ConvolutionGeometry& layer) {
   if (layer.group > 1 && !depthwise) text += fmt::format(" group {}", layer.group);
   if (first.dilation != 1) text += fmt::format(" dilation {}", first.dilation);
   return text;
+}
+
+namespace {
+
+// Takes "ic64ih56" apart: {"ic", 64}, {"ih", 56}; nothing where it is no such word.
+std::optional<std::vector<std::pair<std::string, std::int64_t>>> parts_of(std::string_view text) {
+  std::vector<std::pair<std::string, std::int64_t>> parts;
+  while (!text.empty()) {
+    const std::size_t digits = text.find_first_of("0123456789");
+    if (digits == 0 || digits > 2) return std::nullopt;
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
+    std::int64_t value = 0;
+    const auto read = std::from_chars(text.data() + digits, text.data() + end, value);
+    if (read.ec != std::errc() || value > kLargest) return std::nullopt;
+    parts.emplace_back(text.substr(0, digits), value);
+    text.remove_prefix(end);
+  }
+  return parts;
+}
+
+// The axes that have an input, from the outermost; what one does not state is as in the one before it.
+Result<std::vector<SpatialAxis>> axes_of(const std::map<std::string, std::int64_t>& stated) {
+  std::vector<SpatialAxis> axes;
+  for (const char* axis : {"d", "h", "w"}) {
+    const auto value = [&, name = std::string(axis)](const char* what, std::int64_t absent) {
+      const auto found = stated.find(what + name);
+      return found == stated.end() ? absent : found->second;
+    };
+    const bool is_stated = stated.contains(std::string("i") + axis);
+    if (!is_stated && (axes.empty() || std::string_view(axis) == "d")) continue;
+    const SpatialAxis before = axes.empty() ? SpatialAxis{0, 1, 1, 1, 0, 0, 0} : axes.back();
+    SpatialAxis now{value("i", before.input),
+                    value("k", before.kernel),
+                    value("s", before.stride),
+                    value("d", before.dilation - 1) + 1,
+                    value("p", before.pad_begin),
+                    0,
+                    0};
+    const std::int64_t room = now.input + 2 * now.pad_begin - now.kernel_extent();
+    now.output = value("o", stated.contains(std::string("o") + axis) || axes.empty() || before.input != now.input
+                                ? room / std::max<std::int64_t>(now.stride, 1) + 1
+                                : before.output);
+    now.pad_end = (now.output - 1) * now.stride + now.kernel_extent() - now.input - now.pad_begin;
+    if (now.kernel < 1 || now.stride < 1 || now.input < 1 || now.output < 1 || now.pad_end < 0) {
+      return fail("--case",
+                  fmt::format("axis {}: input {}, kernel {}, stride {}, dilation {}, pad {} do not give {} "
+                              "outputs",
+                              axis, now.input, now.kernel, now.stride, now.dilation - 1, now.pad_begin, now.output));
+    }
+    axes.push_back(now);
+  }
+  if (axes.empty()) return fail("--case", "expected the size of the input, iw or more");
+  return axes;
+}
+
+Result<ConvolutionGeometry> geometry_of_parts(const std::map<std::string, std::int64_t>& stated) {
+  const auto value = [&](const char* name, std::int64_t absent) {
+    const auto found = stated.find(name);
+    return found == stated.end() ? absent : found->second;
+  };
+  ConvolutionGeometry sizes;
+  sizes.batch = value("mb", 1);
+  sizes.group = value("g", 1);
+  sizes.input_channels = value("ic", 0);
+  sizes.output_channels = value("oc", sizes.input_channels);
+  QCONFORM_ASSIGN(sizes.axes, axes_of(stated));
+  const bool divides = sizes.group > 0 && sizes.input_channels % sizes.group == 0 &&
+                       sizes.output_channels % sizes.group == 0 && sizes.input_channels > 0;
+  if (!divides) {
+    return fail("--case", fmt::format("group {} does not divide the channels {}->{}", sizes.group, sizes.input_channels,
+                                      sizes.output_channels));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::optional<Result<Case>> convolution_of_descriptor(std::string_view op_type, std::string_view text) {
+  const bool is_quantized = op_type == "QLinearConv";
+  if (!is_quantized && op_type != "ConvInteger") return std::nullopt;
+  const auto parts = parts_of(text);
+  if (!parts) return std::nullopt;
+  constexpr std::array<std::string_view, 4> kSizes{"mb", "g", "ic", "oc"};
+  std::map<std::string, std::int64_t> stated;
+  for (const auto& [name, value] : *parts) {
+    const bool is_of_axis = name.size() == 2 && std::string_view("iokspd").find(name[0]) != std::string_view::npos &&
+                            std::string_view("dhw").find(name[1]) != std::string_view::npos;
+    if (!is_of_axis && std::find(kSizes.begin(), kSizes.end(), name) == kSizes.end()) {
+      return fail("--case", fmt::format("\"{}\": no size {}; there are mb, g, ic, oc, and i, o, k, s, d, p of d, h, w",
+                                        text, name));
+    }
+    stated[name] = value;
+  }
+  const auto sizes = geometry_of_parts(stated);
+  if (!sizes) return tl::unexpected(sizes.error());
+  return convolution_case(*sizes, LayerOptions{}, is_quantized);
 }
 
 }  // namespace qconform::bench
