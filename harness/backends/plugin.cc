@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -479,6 +481,17 @@ Result<std::unique_ptr<Backend>> open_plugin(const qc_backend& functions, const 
   return std::make_unique<Plugin>(plugin, text_of(what));
 }
 
+// Says of a file that the system does not load what people mostly do wrong with it.
+std::string why_not_loaded(const std::string& file, const char* error) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return "there is no such file";
+  const std::string ending = std::filesystem::path(file).extension();
+  if (ending == ".c" || ending == ".cc" || ending == ".cpp" || ending == ".cxx") {
+    return fmt::format("this is source code; compile it first: c++ -std=c++20 -shared -fPIC -o libmine.so {}", file);
+  }
+  return error;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Backend>> load_plugin(const Specification& what) {
@@ -486,7 +499,7 @@ Result<std::unique_ptr<Backend>> load_plugin(const Specification& what) {
   const std::string file = what.name.find('/') == std::string::npos ? "./" + what.name : what.name;
   // Never closed: the library may have left threads and exit handlers behind.
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return fail(plugin_field(what), dlerror());
+  if (library == nullptr) return fail(plugin_field(what), why_not_loaded(file, dlerror()));
   void* entry = dlsym(library, "qconform_backend");
   if (entry == nullptr) {
     return fail(

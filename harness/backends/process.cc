@@ -89,8 +89,10 @@ pid_t process_named(std::string_view text) {
 
 // How the process ended before it said hello, in words.
 std::string end_before_hello(const Outcome& end, double seconds) {
-  if (const auto* exit = std::get_if<outcome::Exited>(&end)) return fmt::format("ended with status {}", exit->status);
-  if (const auto* crash = std::get_if<outcome::Crashed>(&end)) return crash->detail;
+  if (const auto* exit = std::get_if<outcome::Exited>(&end)) {
+    return fmt::format("ended before it answered, with exit code {}", exit->status);
+  }
+  if (const auto* crash = std::get_if<outcome::Crashed>(&end)) return "crashed before it answered: " + crash->detail;
   if (const auto* broken = std::get_if<outcome::BrokenInterface>(&end)) return broken->detail;
   if (std::holds_alternative<outcome::TimedOut>(end)) return fmt::format("said nothing within {:g} s", seconds);
   return "took too much memory";
@@ -111,8 +113,8 @@ Result<void> StreamBackend::hear_hello() {
       seconds, 0);
   if (!hello) {
     const std::string& log = child_->log();
-    return fail(info_.name, "no hello: the process " + end_before_hello(end, seconds) +
-                                (log.empty() ? "" : "; it printed: " + reported_text(log)));
+    return fail(info_.name, "the program " + end_before_hello(end, seconds) +
+                                (log.empty() ? "" : "; its last lines: " + reported_text(log)));
   }
   if (hello->kind != MessageKind::hello) return fail(info_.name, "expected HELO as the first message, got another");
   if (hello->number != kProcessProtocol) {

@@ -466,7 +466,7 @@ Result<void> check_version(const Specification& what, std::string_view here) {
   const std::string& asked = what.version;
   if (asked.empty() || begins_with(here, asked)) return {};
   return fail("--backend",
-              fmt::format("\"{}\": version {} of {} is not available: {} is", text_of(what), asked, what.name, here));
+              fmt::format("\"{}\": no release {} of {} here; there is {}", text_of(what), asked, what.name, here));
 }
 
 }  // namespace qconform::backend

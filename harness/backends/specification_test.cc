@@ -174,11 +174,12 @@ TEST(Settings, ThatAreUnknownAreNamedBesideTheKnownOnes) {
   const Accepted accepted{{"avx2", "avx512_core"}, {std::begin(kKeys), std::end(kKeys)}};
   EXPECT_TRUE(check_settings(parsed("x@avx2,threads=2,session.any=1"), accepted));
   EXPECT_TRUE(check_settings(parsed("x"), {}));
-  EXPECT_EQ(check_settings(parsed("x@avx3"), accepted).error().text(),
-            "--backend: \"x@avx3\": no word \"avx3\", is it avx2? There are @avx2, @avx512_core, @threads=1 to 64, "
-            "@session.*=text and @valid-only");
+  EXPECT_EQ(
+      check_settings(parsed("x@avx3"), accepted).error().text(),
+      "--backend: \"x@avx3\": no word \"avx3\"; did you mean avx2? There are @avx2, @avx512_core, @threads=1 to 64, "
+      "@session.*=text and @valid-only");
   EXPECT_THAT(check_settings(parsed("x@thread=2"), accepted).error().text(),
-              HasSubstr("no key \"thread\", is it threads? There are @avx2"));
+              HasSubstr("no key \"thread\"; did you mean threads? There are @avx2"));
   EXPECT_THAT(check_settings(parsed("x@a=2"), {}).error().text(), HasSubstr("no key \"a\". There is @valid-only"));
 }
 
@@ -188,7 +189,7 @@ TEST(Version, ReportsTheAvailableOne) {
   EXPECT_TRUE(check_version(parsed("x:3.12.1"), "3.12.1"));
   EXPECT_TRUE(check_version(parsed("x"), "3.12.1"));
   EXPECT_EQ(check_version(parsed("x:3.1"), "3.12.1").error().text(),
-            "--backend: \"x:3.1\": version 3.1 of x is not available: 3.12.1 is");
+            "--backend: \"x:3.1\": no release 3.1 of x here; there is 3.12.1");
 }
 
 // Text of the characters that mean something, and of a few that do not.

@@ -55,7 +55,7 @@ std::vector<std::string_view> near_names(std::string_view name, std::span<const 
 
 std::string ending_with_guess(std::string_view name, std::span<const std::string_view> names) {
   const auto near = near_names(name, names);
-  return near.empty() ? "." : ", is it " + std::string(near.front()) + "?";
+  return near.empty() ? "." : "; did you mean " + std::string(near.front()) + "?";
 }
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {

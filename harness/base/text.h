@@ -15,8 +15,8 @@ namespace qconform {
 /// within a third of its length in edits. Names at the same distance keep their order.
 [[nodiscard]] std::vector<std::string_view> near_names(std::string_view name, std::span<const std::string_view> names);
 
-/// Returns the end of a message such as "no backend "scaler"": ", is it scalar?" for the nearest of `names`, "." where
-/// none is near.
+/// Returns the end of a message such as "no backend "scaler"": "; did you mean scalar?" for the nearest of `names`, "."
+/// where none is near.
 [[nodiscard]] std::string ending_with_guess(std::string_view name, std::span<const std::string_view> names);
 
 /// The parts between separators: one more than there are of those.

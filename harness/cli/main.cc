@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,14 +28,14 @@ std::string explain_extra(const CLI::App& app, const CLI::App& command) {
   const auto extra =
       std::find_if(extras.begin(), extras.end(), [](const std::string& text) { return text.starts_with('-'); });
   if (extra == extras.end())
-    return fmt::format("\"{}\" was not expected", extras.empty() ? "an argument" : extras.front());
+    return fmt::format("unexpected argument{}", extras.empty() ? "" : fmt::format(" \"{}\"", extras.front()));
   const std::string option = extra->substr(0, extra->find('='));
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
     for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
-  return fmt::format("no option {}{}", option, qconform::ending_with_guess(option, known));
+  return fmt::format("unknown option {}{}", option, qconform::ending_with_guess(option, known));
 }
 
 // CLI11 says of an unknown command, or an unknown one of its topics, only that one is required.
@@ -148,6 +149,11 @@ int main(int argc, char** argv) {
     return run_command(argc, argv);
   } catch (const qconform::MachineFailure& failure) {
     say(stderr, "{} {}\n", painter(stderr).bad("qconform:"), failure.what());
+    return kFault;
+  } catch (const std::bad_alloc&) {
+    say(stderr,
+        "{} out of memory: each worker maps up to 32 GiB of address space; raise ulimit -v, or take fewer --jobs\n",
+        painter(stderr).bad("qconform:"));
     return kFault;
   } catch (const std::exception& error) {
     say(stderr, "{} internal error: {}\n", painter(stderr).bad("qconform:"), error.what());

@@ -215,8 +215,8 @@ TEST_F(Roots, StandInTheOrderOfTheirVersions) {
   EXPECT_EQ(asked("1.14.0"), "1.14.0");
   EXPECT_EQ(asked("1.14"), "1.14.2");
   EXPECT_EQ(asked("1.8.0"),
-            "--backend: \"onnxruntime:1.8.0\": version 1.8.0 of onnxruntime is not available: 1.30.0, 1.9.0, 1.14.0, "
-            "1.14.2, 1.20.1-rev are; scripts/library-root onnxruntime:1.8.0 fetches it if "
+            "--backend: \"onnxruntime:1.8.0\": no release 1.8.0 of onnxruntime here; there are 1.9.0, 1.14.0, 1.14.2, "
+            "1.20.1-rev, 1.30.0; scripts/library-root onnxruntime:1.8.0 fetches it if "
             "scripts/library-root --list has it");
 }
 

@@ -53,15 +53,14 @@ Result<LibraryRoot> root_for(const backend::Specification& what, std::string_vie
   const auto newest = std::find_if(roots.rbegin(), roots.rend(), fits);
   if (newest != roots.rend()) return *newest;
   std::vector<std::string> here;
-  if (!built_with.empty()) here.emplace_back(built_with);
   for (const LibraryRoot& root : roots) here.push_back(root.version);
+  const bool is_listed = std::find(here.begin(), here.end(), built_with) != here.end();
+  if (!built_with.empty() && !is_listed) here.emplace_back(built_with);
   return fail("--backend",
-              fmt::format("\"{}\": version {} of {} is not available: {}; scripts/library-root {}:{} "
-                          "fetches it if scripts/library-root --list has it",
-                          backend::text_of(what), what.version, what.name,
-                          here.empty() ? "none is"
-                                       : fmt::format("{} {}", fmt::join(here, ", "), here.size() == 1 ? "is" : "are"),
-                          what.name, what.version));
+              fmt::format("\"{}\": no release {} of {} here; there {} {}; scripts/library-root {}:{} fetches it if "
+                          "scripts/library-root --list has it",
+                          backend::text_of(what), what.version, what.name, here.size() > 1 ? "are" : "is",
+                          here.empty() ? "none" : fmt::format("{}", fmt::join(here, ", ")), what.name, what.version));
 }
 
 Error damaged_root(const backend::Specification& what, const LibraryRoot& root, std::string_view why) {

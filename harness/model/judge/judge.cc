@@ -477,7 +477,7 @@ Verdict judge_outcome(const Expected& expected, const Outcome& outcome) {
   Verdict verdict = std::visit(OutcomeJudge{expected}, static_cast<const outcome::Any&>(outcome));
   if (!is_contradicted(expected, verdict, outcome)) return verdict;
   verdict = without_values(VerdictKind::refused_here,
-                           fmt::format("computed by {}, refused here: {}", outcome.elsewhere->backend, verdict.detail));
+                           fmt::format("refused here, computed by {}: {}", outcome.elsewhere->backend, verdict.detail));
   verdict.place = message_signature(reason_of(outcome), *expected.test_case);
   return verdict;
 }

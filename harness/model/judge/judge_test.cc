@@ -62,7 +62,7 @@ TEST(Judge, ARefusalIsAFailureWhereAnotherSettingComputesTheCaseRight) {
       << "a wrong answer does not show that it can be computed";
   const Verdict verdict = judge_refusal_beside(plain(), make::uint8({1, 1, 1, 1}, {5}));
   EXPECT_EQ(verdict.kind, VerdictKind::refused_here);
-  EXPECT_THAT(verdict.detail, HasSubstr("computed by library@plain, refused here: node 'conv_17'"));
+  EXPECT_THAT(verdict.detail, HasSubstr("refused here, computed by library@plain: node 'conv_17'"));
   EXPECT_EQ(verdict.place, "node of shape at failed");
   EXPECT_EQ(judge_refusal_beside(invalid(), make::uint8({1, 1, 1, 1}, {5})).kind, VerdictKind::refused);
 }

@@ -32,7 +32,7 @@ std::int64_t saturated(const Tensor& tensor) {
 std::string why_vacuous(const Tensor& right, const TieCounts& ties) {
   const std::int64_t elements = right.elements();
   if (elements < kFewElements) return {};
-  if (all_alike(right)) return "all elements are alike";
+  if (all_alike(right)) return "all elements are equal, so that a wrong index would not show";
   const auto nearly_all = static_cast<std::int64_t>(kNearlyAll * static_cast<double>(elements));
   if (saturated(right) > nearly_all) return "nearly all elements saturate";
   if (static_cast<std::int64_t>(ties.open) > nearly_all) return "nearly all elements have several right values";

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,7 +72,8 @@ Loaded load() {
         {},
         root == nullptr || *root == '\0'
             ? std::string("libonnxruntime.so not found; scripts/get-onnxruntime fetches one, or set ONNXRUNTIME_ROOT")
-            : std::string("no libonnxruntime.so that loads in ONNXRUNTIME_ROOT=") + root};
+            : fmt::format("no libonnxruntime.so that loads in ONNXRUNTIME_ROOT={} (looked for: {})", root,
+                          fmt::join(places_to_look(), ", "))};
   }
   return interface_of(library);
 }
