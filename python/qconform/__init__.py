@@ -16,7 +16,7 @@ from qconform.cases import Case, cases
 from qconform.errors import Error
 from qconform.evaluate import Admissible, Values, Verdict, admissible, judge, reference
 from qconform.progress import Progress
-from qconform.property_tests import property
+from qconform.property_tests import from_cases, property
 from qconform.report import Finding, Report
 from qconform.runner import Explanation, Interrupted, Shrunk, explain, replay, run, shrink
 
@@ -37,6 +37,7 @@ __all__ = [
     "backends",
     "cases",
     "explain",
+    "from_cases",
     "judge",
     "node_inputs",
     "property",

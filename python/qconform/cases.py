@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,9 +19,10 @@ from qconform.evaluate import Admissible, Expected, Outputs, Verdict, case_of
 class Case:
     """A model with its inputs, and what is expected of whoever computes it."""
 
-    def __init__(self, handle: _native.CaseHandle) -> None:
-        """Of the library's case: from_model(), from_json(), load() and cases() make them."""
+    def __init__(self, handle: _native.CaseHandle, place: str = "") -> None:
+        """Of the library's case: from_model(), from_json(), load() and cases() make them. `place` is Python for it."""
         self._handle = handle
+        self._place = place
         self._facts: Optional[Mapping[str, Any]] = None
 
     @classmethod
@@ -157,7 +159,7 @@ class Case:
         return f"{self.id}   {self.operator}, {self.summary}"
 
     def __repr__(self) -> str:
-        return f"<qconform.Case {self}>"
+        return self._place or f"<qconform.Case {self}>"
 
     def _fact(self, name: str) -> Any:
         if self._facts is None:
@@ -175,7 +177,15 @@ class Cases(Iterator[Case]):
         if count is not None and count < 0:
             raise Error("expected no negative number", field="count", value=str(count))
         self._handle = _native.SuiteHandle.open(suite, seed, count)
-        self._left = count
+        self._suite, self._seed, self._left = suite, seed, count
+        self._taken = 0
+
+    def __getitem__(self, index: int) -> Case:
+        """Case `index` of the suite, whichever have been taken. It is counted from 0, and all before it are made."""
+        if index >= 0:
+            for case in itertools.islice(Cases(self._suite, self._seed, index + 1), index, None):
+                return case
+        raise IndexError(f"{self._suite} has no case {index}")
 
     def __next__(self) -> Case:
         if self._left == 0:
@@ -185,7 +195,9 @@ class Cases(Iterator[Case]):
             raise StopIteration
         if self._left is not None:
             self._left -= 1
-        return Case(handle)
+        seed = "" if self._seed == 1 else f", seed={self._seed}"
+        self._taken += 1
+        return Case(handle, f"qconform.cases({self._suite!r}{seed})[{self._taken - 1}]")
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -206,6 +218,6 @@ class Cases(Iterator[Case]):
 def cases(suite: str, seed: int = 1, count: Optional[int] = None) -> Cases:
     """Iterate over the cases of a suite: `qconform list suites`, or a file or folder of cases.
 
-    The same seed gives the same cases on every machine. `count` ends after so many.
+    The same seed gives the same cases on every machine. `count` ends after so many; `cases(suite)[7]` is one of them.
     """
     return Cases(suite, seed, count)

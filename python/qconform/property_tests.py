@@ -5,6 +5,7 @@
         return my_convolution(*qconform.node_inputs(model, inputs))
 
 The test draws cases, judges what the function returns, and fails with the smallest case that the function gets wrong.
+`from_cases` draws cases for tests of Hypothesis.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ import random
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from qconform import backends, runner
 from qconform.cases import Case
 from qconform.cases import cases as cases_of
 from qconform.errors import Error
 from qconform.report import Report
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 #: A seed for all property tests of a process, so that a failing test draws the same cases again.
 SEED_VARIABLE = "QCONFORM_SEED"
@@ -96,6 +100,31 @@ def property(
     return make
 
 
+def from_cases(
+    suite: str = "random",
+    *,
+    ops: Optional[Iterable[str]] = None,
+    where: Optional[Callable[[Case], bool]] = None,
+    seed: int = 1,
+    count: int = 1000,
+) -> SearchStrategy[Case]:
+    """Make a strategy of Hypothesis that draws cases of a suite, and shrinks towards small ones.
+
+    ops: operators of the cases, as of `property`.
+    where: a function that says of a case whether it is wanted.
+    seed: as of `cases`. Hypothesis replays a failure as long as the arguments stay as they are.
+    count: it draws among the first so many that are wanted.
+    """
+    from hypothesis import strategies
+
+    chosen = None if ops is None else frozenset(ops)
+
+    def smallest_first() -> SearchStrategy[Case]:
+        return strategies.sampled_from(sorted(_drawn(suite, seed, chosen, count, where), key=lambda one: len(one.json)))
+
+    return strategies.deferred(smallest_first)  # cases are made when a test runs, not when it is imported
+
+
 def failure_of(report: Report, seed: int) -> str:
     """Why a function does not conform; empty where it does."""
     if report.conforms:
@@ -127,17 +156,26 @@ def _seed(seed: Optional[int]) -> int:
     return int(text)
 
 
-def _drawn(suite: str, seed: int, ops: Optional[frozenset[str]], count: int) -> Iterator[Case]:
-    """The first cases of these operators."""
+def _drawn(
+    suite: str,
+    seed: int,
+    ops: Optional[frozenset[str]],
+    count: int,
+    where: Optional[Callable[[Case], bool]] = None,
+) -> Iterator[Case]:
+    """The first cases of these operators which `where` wants."""
     found = 0
     for case in cases_of(suite, seed=seed, count=count * _SEARCHED):
-        if ops is None or case.operator in ops or ("Graph" in ops and "+" in case.operator):
+        is_asked_for = ops is None or case.operator in ops or ("Graph" in ops and "+" in case.operator)
+        if is_asked_for and (where is None or where(case)):
             yield case
             found += 1
         if found == count:
             return
     if found == 0:
-        raise Error(f"suite {suite} has no case of {', '.join(sorted(ops or ()))}", field="ops", value=str(ops))
+        of_operators = "" if ops is None else f" of {', '.join(sorted(ops))}"
+        wanted = "" if where is None else " that is wanted"
+        raise Error(f"suite {suite} has no case{of_operators}{wanted}", field="ops", value=str(ops))
 
 
 def _write(drawn: Iterable[Case], file: Path) -> Path:

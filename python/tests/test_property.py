@@ -1,6 +1,7 @@
 """Property tests of a function."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,64 @@ def test_a_failing_property_in_pytest(pytester, monkeypatch):
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E*seed 3: QCONFORM_SEED=3 draws the same cases", "*F1 wrong*", "*replay*"])
+
+
+PLANTED = """
+import numpy as np
+import qconform, samples
+from hypothesis import given, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+def wanted(case):
+    return case.expectation == "valid"
+
+@settings(max_examples=500, deadline=None, derandomize=False, database=DirectoryBasedExampleDatabase("kept"))
+@given(case=qconform.from_cases(ops=["DequantizeLinear"], where=wanted, count=300))
+def test_dequantize(case):
+    print("asked", repr(case))
+    (y,) = case.reference()
+    if y.size > 4:
+        y = y + 1
+    verdict = case.judge([y])
+    assert verdict, verdict
+"""
+
+
+def test_hypothesis_finds_the_smallest_case_and_replays_it_first(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+    pytester.makepyfile(PLANTED)
+    asked = []
+    for _ in range(2):
+        result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+        result.assert_outcomes(failed=1)
+        asked.append([line[6:] for line in result.outlines if line.startswith("asked ")])
+        shown = re.search(r"case=(qconform\.cases\('random'\)\[\d+\]),$", result.stdout.str(), re.M).group(1)
+    smallest = eval(shown, {"qconform": qconform})
+    pool = [
+        one for one in qconform.cases("random") if one.operator == "DequantizeLinear" and one.expectation == "valid"
+    ]
+    wrong = [case for case in pool[:300] if case.reference()[0].size > 4]
+    assert smallest in wrong
+    assert sum(len(case.json) < len(smallest.json) for case in wrong) < len(wrong) / 10
+    assert asked[0][0] != repr(smallest)
+    assert asked[1][0] == repr(smallest)
+    assert len(asked[1]) < len(asked[0])
+
+
+def test_a_case_is_found_by_its_place():
+    for case in [*qconform.cases("random", seed=3, count=3), *qconform.cases("corpus", count=3)]:
+        assert eval(repr(case), {"qconform": qconform}) == case
+    for index in (-1, 10**6):
+        with pytest.raises(IndexError, match=f"corpus has no case {index}"):
+            qconform.cases("corpus")[index]
+
+
+def test_what_no_case_is_is_told_when_the_test_runs():
+    import hypothesis
+
+    def never(case):
+        return False
+
+    strategy = qconform.from_cases("corpus", ops=["QLinearConv"], where=never, count=2)
+    with pytest.raises(qconform.Error, match="corpus has no case of QLinearConv that is wanted"):
+        hypothesis.find(strategy, lambda case: True)
