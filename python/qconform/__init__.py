@@ -10,7 +10,7 @@ for finding in report.findings:
 
 from __future__ import annotations
 
-from qconform import backends
+from qconform import backends, words
 from qconform.backends import Unsupported, node_inputs
 from qconform.cases import Case, cases
 from qconform.errors import Error
@@ -45,6 +45,7 @@ __all__ = [
     "replay",
     "run",
     "shrink",
+    "words",
 ]
 
 

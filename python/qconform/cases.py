@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 
 import onnx
 
-from qconform import _native, _tensors
+from qconform import _native, _tensors, words
 from qconform._tensors import Array, Inputs, Model
 from qconform.errors import Error
 from qconform.evaluate import Admissible, Expected, Outputs, Verdict, case_of
@@ -66,9 +66,10 @@ class Case:
         return str(self._fact("summary"))
 
     @property
-    def expectation(self) -> str:
+    def expectation(self) -> words.Expectation:
         """What the rules ask for: "valid": compute, "implementation-defined": may be refused, "invalid": must be."""
-        return str(self._fact("expectation"))
+        expectation: words.Expectation = self._fact("expectation")
+        return expectation
 
     @property
     def remark(self) -> str:
@@ -77,9 +78,10 @@ class Case:
         return "" if remark is None else str(remark["text"])
 
     @property
-    def stated(self) -> str:
+    def stated(self) -> words.Stated:
         """What its source expects: as `expectation`, or "unstated"."""
-        return str(self._fact("stated"))
+        stated: words.Stated = self._fact("stated")
+        return stated
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -134,15 +136,15 @@ class Case:
         """Case JSON, from which from_json() gets the same case, bit for bit."""
         return self._handle.json().decode()
 
-    def reference(self, *, profile: str = "conformance", overflow: str = "wrap") -> list[Array]:
+    def reference(self, *, profile: str = "conformance", overflow: words.Overflow = "wrap") -> list[Array]:
         """As qconform.reference()."""
         return Expected(self._handle, profile, overflow).reference()
 
-    def admissible(self, *, profile: str = "conformance", overflow: str = "wrap") -> list[Admissible]:
+    def admissible(self, *, profile: str = "conformance", overflow: words.Overflow = "wrap") -> list[Admissible]:
         """As qconform.admissible()."""
         return Expected(self._handle, profile, overflow).admissible()
 
-    def judge(self, outputs: Outputs, *, profile: str = "conformance", overflow: str = "wrap") -> Verdict:
+    def judge(self, outputs: Outputs, *, profile: str = "conformance", overflow: words.Overflow = "wrap") -> Verdict:
         """As qconform.judge()."""
         return Expected(self._handle, profile, overflow).judge(outputs)
 

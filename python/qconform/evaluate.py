@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Union
 import ml_dtypes
 import numpy as np
 
-from qconform import _native, _tensors, html
+from qconform import _native, _tensors, html, words
 from qconform._tensors import Array, ArrayLike, Inputs, Model
 from qconform.errors import Error
 from qconform.report import RIGHT, Element, element
@@ -19,7 +19,7 @@ Outputs = Union[Sequence[ArrayLike], Mapping[str, ArrayLike], ArrayLike]
 
 
 def reference(
-    model: Model, inputs: Inputs = None, *, profile: str = "conformance", overflow: str = "wrap"
+    model: Model, inputs: Inputs = None, *, profile: str = "conformance", overflow: words.Overflow = "wrap"
 ) -> list[Array]:
     """Compute the reference's answer for each output: the exact value, rounded once, unless the profile pins another.
 
@@ -31,14 +31,14 @@ def reference(
 
 
 def admissible(
-    model: Model, inputs: Inputs = None, *, profile: str = "conformance", overflow: str = "wrap"
+    model: Model, inputs: Inputs = None, *, profile: str = "conformance", overflow: words.Overflow = "wrap"
 ) -> list[Admissible]:
     """Tell the right values of every element of each output. The arguments are those of reference()."""
     return Expected.of_model(model, inputs, profile, overflow).admissible()
 
 
 def judge(
-    model: Model, inputs: Inputs, outputs: Outputs, *, profile: str = "conformance", overflow: str = "wrap"
+    model: Model, inputs: Inputs, outputs: Outputs, *, profile: str = "conformance", overflow: words.Overflow = "wrap"
 ) -> Verdict:
     """Judge what an implementation computed. The other arguments are those of reference()."""
     return Expected.of_model(model, inputs, profile, overflow).judge(outputs)
@@ -50,13 +50,13 @@ class Verdict:
 
     case: str
     operator: str
-    #: what the rules ask for: "valid", "implementation-defined", "invalid"
-    expectation: str
+    #: what the rules ask for
+    expectation: words.Expectation
     #: what decided that, where it is not valid
     remark: str
     backend: str
-    #: "pass", "wrong", "bad-shape", "not-rejected", ...; "vacuous" is right, but proves nothing
-    verdict: str
+    #: "vacuous" is right, but proves nothing
+    verdict: words.VerdictKind
     detail: str
     #: id of the rule that a failure is about, where one is known
     rule: str
@@ -110,7 +110,7 @@ class Verdict:
         return self.worst.admissible if self.worst else ""
 
     @property
-    def tier(self) -> Optional[str]:
+    def tier(self) -> Optional[words.Tier]:
         """The strictest arithmetic in which every element is right."""
         return None if self.tiers is None else self.tiers["reached"]
 
@@ -137,14 +137,16 @@ class Verdict:
 class Expected:
     """What is right for one case under one profile, computed once and asked often."""
 
-    def __init__(self, case: _native.CaseHandle, profile: str = "conformance", overflow: str = "wrap") -> None:
+    def __init__(
+        self, case: _native.CaseHandle, profile: str = "conformance", overflow: words.Overflow = "wrap"
+    ) -> None:
         """`case` need not be kept."""
         self._handle = case.expect(profile, overflow)
         self._outputs = self._handle.outputs()
         self._names: list[str] = [output["name"] for output in self._outputs]
 
     @classmethod
-    def of_model(cls, model: Model, inputs: Inputs, profile: str, overflow: str) -> Expected:
+    def of_model(cls, model: Model, inputs: Inputs, profile: str, overflow: words.Overflow) -> Expected:
         """Of a model that is fed these inputs."""
         return cls(case_of(model, inputs), profile, overflow)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
+
+from qconform import words
 
 if TYPE_CHECKING:
     from qconform.report import BackendResult, Finding, Report
@@ -16,7 +18,7 @@ _NUMBER = "text-align:right;padding:2px 12px 2px 0;vertical-align:top"
 _CODE = "font-family:monospace;white-space:pre-wrap;overflow-wrap:anywhere"
 
 #: Columns of the table of a report, and the verdicts that they count.
-_COLUMNS = {
+_COLUMNS: Mapping[str, Optional[tuple[words.VerdictKind, ...]]] = {
     "right": ("pass",),
     "wrong": None,
     "refused": ("refused",),

@@ -28,9 +28,10 @@ from qconform._classes import classes_of
 from qconform.cases import cases as cases_of
 from qconform.errors import Error
 from qconform.report import CaseResult, Finding, Report
+from qconform.words import VerdictKind
 
 #: Verdicts by which a backend shows that it is right.
-_RIGHT = ("pass", "refused")
+_RIGHT: tuple[VerdictKind, ...] = ("pass", "refused")
 _MOST_FINDINGS = 5
 
 #: Id and summary of a case: ids are unique within a file of cases alone.
@@ -184,7 +185,7 @@ def skip_what_shows_nothing(results: list[CaseResult], cases: int) -> None:
         pytest.skip(f"nothing was shown to be right: {_counts(verdicts)}{missing}")
 
 
-def _failure_text(findings: list[Finding], verdicts: Counter[str]) -> str:
+def _failure_text(findings: list[Finding], verdicts: Counter[VerdictKind]) -> str:
     lines = [f"{_counts(verdicts)}"]
     for finding in findings[:_MOST_FINDINGS]:
         lines += ["", str(finding)]
@@ -193,7 +194,7 @@ def _failure_text(findings: list[Finding], verdicts: Counter[str]) -> str:
     return "\n".join(lines)
 
 
-def _counts(verdicts: Counter[str]) -> str:
+def _counts(verdicts: Counter[VerdictKind]) -> str:
     return ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
 
 

@@ -6,38 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Literal, Optional, get_args
 
-from qconform import html
+from qconform import html, words
 
-#: Verdicts that mean that a backend did what is right, as far as it could be seen.
-RIGHT = frozenset({"vacuous", "pass", "refused"})
-#: Verdicts that mean that a backend does not conform.
-FAILING = frozenset(
-    {
-        "bad-shape",
-        "broken-interface",
-        "changed-float-mode",
-        "changed-input",
-        "crashed",
-        "depends-on-earlier-runs",
-        "exited",
-        "inconsistent",
-        "nondeterministic",
-        "not-rejected",
-        "out-of-bounds",
-        "out-of-memory",
-        "read-out-of-bounds",
-        "refused-here",
-        "thread-dependent",
-        "threw",
-        "depends-on-earlier-node",
-        "grows-memory",
-        "timed-out",
-        "unwritten",
-        "wrong",
-    }
-)
+RIGHT: frozenset[words.VerdictKind] = frozenset(get_args(words.RightVerdict))
+FAILING: frozenset[words.VerdictKind] = frozenset(get_args(words.FailingVerdict))
 
 
 @dataclass(frozen=True)
@@ -81,7 +55,7 @@ class Finding:
     id: str
     backend: str
     operator: str
-    verdict: str
+    verdict: words.VerdictKind
     #: names the defect, the same from run to run
     signature: str
     cases: int
@@ -89,8 +63,8 @@ class Finding:
     elements: int
     wrong_elements: int
     worst: Optional[Element]
-    #: "explained", "learnt", "ambiguous", "reproduced", "partial", "unexplained", or empty where none was looked for
-    status: str
+    #: empty where none was looked for
+    status: Literal[words.Status, ""]
     defects: tuple[Defect, ...]
     #: in which cases it fails
     when: tuple[str, ...]
@@ -160,7 +134,7 @@ class OperatorResult:
     """Cases of one backend in one operator."""
 
     cases: int
-    verdicts: Mapping[str, int]
+    verdicts: Mapping[words.VerdictKind, int]
     elements: int
     wrong_elements: int
     #: why valid cases were declined, and outputs prove nothing: cases by reason
@@ -213,7 +187,7 @@ class BackendResult:
     #: None where nobody asked for it
     power: Optional[Power] = None
 
-    def count(self, verdict: str) -> int:
+    def count(self, verdict: words.VerdictKind) -> int:
         """Cases with this verdict."""
         return sum(result.verdicts.get(verdict, 0) for result in self.operators.values())
 
@@ -226,7 +200,7 @@ class CaseResult:
     operator: str
     id: str
     summary: str
-    verdicts: Mapping[str, str]
+    verdicts: Mapping[str, words.VerdictKind]
     #: id of the finding that the case counts to, of backends that fail
     findings: Mapping[str, str]
 

@@ -13,11 +13,11 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 import onnx
 
-from qconform import _program, backends, html
+from qconform import _program, backends, html, words
 from qconform import report as reports
 from qconform._fork_server import ForkServer
 from qconform.cases import Case
@@ -61,14 +61,13 @@ class Shrunk:
     """The smallest case that fails as a case does."""
 
     case: str
-    #: "minimal", "runs", "seconds", "not-reproduced", "does-not-fail"
-    ending: str
+    ending: words.Ending
     runs: int
     steps: int
     #: shapes and attributes of the case, and of the smallest
     before: str
     after: str
-    verdict: str
+    verdict: words.VerdictKind
     detail: str
     worst: Optional[Element]
     #: the smallest case; None where the case does not fail
@@ -102,10 +101,10 @@ class Explanation:
     """Why a backend is wrong on a case, and how sure that is."""
 
     case: str
-    verdict: str
+    verdict: words.VerdictKind
     detail: str
-    #: "explained", "learnt", "ambiguous", "reproduced", "partial", "unexplained"; empty of a failure without values
-    status: str
+    #: empty of a failure without values
+    status: Literal[words.Status, ""]
     signature: str
     #: of the best explanation
     defects: tuple[Defect, ...]
