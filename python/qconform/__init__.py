@@ -13,6 +13,7 @@ from __future__ import annotations
 from qconform import backends, words
 from qconform.backends import Unsupported, node_inputs
 from qconform.cases import Case, cases
+from qconform.commands import Bisection, Gate, Matrix, bisect, fuzz, gate, matrix, model
 from qconform.errors import Error
 from qconform.evaluate import Admissible, Values, Verdict, admissible, judge, reference
 from qconform.progress import Progress
@@ -22,11 +23,14 @@ from qconform.runner import Explanation, Interrupted, Shrunk, explain, replay, r
 
 __all__ = [
     "Admissible",
+    "Bisection",
     "Case",
     "Error",
     "Explanation",
     "Finding",
+    "Gate",
     "Interrupted",
+    "Matrix",
     "Progress",
     "Report",
     "Shrunk",
@@ -35,10 +39,15 @@ __all__ = [
     "Verdict",
     "admissible",
     "backends",
+    "bisect",
     "cases",
     "explain",
     "from_cases",
+    "fuzz",
+    "gate",
     "judge",
+    "matrix",
+    "model",
     "node_inputs",
     "property",
     "reference",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -45,6 +47,18 @@ def data_folder() -> Path:
 def command(arguments: Iterable[str]) -> list[str]:
     """The command line of the program with these arguments."""
     return [str(program()), *arguments]
+
+
+@functools.cache
+def _option_lines(program: Path) -> dict[str, frozenset[str]]:
+    text = subprocess.run([str(program), "completion", "bash"], capture_output=True, text=True, check=False).stdout
+    found = re.findall(r"^_qconform_words\['qconform (.+)'\]='(.*)'$", text, re.M)
+    return {name: frozenset(words.split()) for name, words in found}
+
+
+def options(command: str) -> frozenset[str]:
+    """The options that the program says it has for a command: "--seed"."""
+    return _option_lines(program())[command]
 
 
 def run(

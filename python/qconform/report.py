@@ -206,6 +206,20 @@ class CaseResult:
 
 
 @dataclass(frozen=True)
+class Layer:
+    """A layer of a model that ran as a whole."""
+
+    id: str
+    state: words.LayerState
+    #: that were judged
+    elements: int
+    wrong_elements: int
+    worst: Optional[Element]
+    #: id of the finding that has it; empty where it is not wrong
+    finding: str
+
+
+@dataclass(frozen=True)
 class Report:
     """What a run found. `print(report)` shows the summary, a notebook shows tables."""
 
@@ -225,6 +239,21 @@ class Report:
     def cases(self) -> int:
         """Cases of all suites."""
         return sum(self.suites.values())
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers in the order of the model; none where no model ran as a whole."""
+        return tuple(
+            Layer(
+                id=entry["id"],
+                state=entry["state"],
+                elements=entry["elements"],
+                wrong_elements=entry.get("wrong_elements", 0),
+                worst=element(entry.get("worst")),
+                finding=entry.get("finding", ""),
+            )
+            for entry in self.document.get("model", {}).get("layers", [])
+        )
 
     def results(self) -> Iterator[CaseResult]:
         """Single cases, at most 20,000: of longer runs the latest passing ones are left out."""

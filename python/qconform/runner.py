@@ -185,35 +185,43 @@ def run(
 
     Ctrl-C raises `qconform.Interrupted`, a KeyboardInterrupt, which has the report of what was judged by then.
     """
-    chosen = backend if isinstance(backend, (list, tuple)) else [backend]
-    if name is not None and len(chosen) != 1:
-        raise Error("a name is for one backend", field="name", value=name)
-    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="qconform-"))
-    arguments = ["run", "--seed", str(seed), "--out", str(folder), *_limits(timeout, memory_limit)]
-    for suite in [suites] if isinstance(suites, str) else suites:
-        arguments += ["--suite", str(suite)]
-    for option, value in (("--cases", cases), ("--profile", profile), ("--fail-fast", fail_fast)):
-        if value is not None:
-            arguments += [option, str(value)]
-    for option, is_on in (
-        ("--valid-only", valid_only),
-        ("--no-within", not within),
-        ("--power", power),
-        ("--no-explain", not explain),
-        ("--no-shrink", not shrink),
-    ):
-        if is_on:
-            arguments.append(option)
-    arguments += _options(options)
+    given = {
+        "suite": suites if isinstance(suites, str) else list(suites),
+        "seed": seed,
+        "cases": cases,
+        "profile": profile,
+        "timeout": timeout,
+        "memory_limit": memory_limit,
+        "valid_only": valid_only,
+        "within": within,
+        "fail_fast": fail_fast,
+        "power": power,
+        "explain": explain,
+        "shrink": shrink,
+        **options,
+    }
+    return judged("run", backend, given, name=name, waivers=waivers, out=out, progress=progress)
+
+
+def judged(
+    command: str,
+    backend: Any,
+    options: Mapping[str, Any],
+    *,
+    name: Optional[str] = None,
+    waivers: Union[str, os.PathLike[str], None] = None,
+    out: Union[str, os.PathLike[str], None] = None,
+    progress: Union[bool, Watcher, None] = None,
+) -> Report:
+    """The report of a command that judges backends on cases. The arguments are those of run()."""
+    folder = folder_for(out)
     with contextlib.ExitStack() as stack:
-        opened = _told_apart([stack.enter_context(_open(one, name)) for one in chosen])
+        opened = stack.enter_context(_opened(backend, name))
         aliases = [_alias_of(one, number) for number, one in enumerate(opened, 1)]
-        for alias, one in zip(aliases, opened):
-            arguments += ["--backend", one.name if alias is None else f"{alias}={one.name}"]
-        if waivers is not None:
-            arguments += ["--waivers", str(stack.enter_context(_waivers_for(waivers, opened)))]
-        with watched(progress) as watcher:
-            text, is_interrupted = _run(arguments, opened, watcher)
+        known = None if waivers is None else stack.enter_context(_waivers_for(waivers, opened))
+        called = [one.name if alias is None else f"{alias}={one.name}" for alias, one in zip(aliases, opened)]
+        given = {"backend": called, "waivers": known, "out": folder, **options}
+        text, is_interrupted = _run([command, *_arguments(command, given)], opened, progress)
     report = reports.read(
         folder,
         text,
@@ -225,16 +233,39 @@ def run(
     return report
 
 
-def _options(options: Mapping[str, Any]) -> list[str]:
-    """Options of the program by their names in Python: True sets one, False leaves it out, a list repeats it."""
+def asked(
+    command: str,
+    operands: Sequence[Union[str, os.PathLike[str]]],
+    backend: Any,
+    options: Mapping[str, Any],
+    progress: Union[bool, Watcher, None] = False,
+) -> tuple[str, list[Opened]]:
+    """The text that a command prints which writes no report of its own cases, and the backends as the text has them."""
+    with _opened(backend) as opened:
+        given = {"backend": [one.name for one in opened], **options}
+        arguments = [command, *map(str, operands), *_arguments(command, given)]
+        return _run(arguments, opened, progress)[0], opened
+
+
+def folder_for(out: Union[str, os.PathLike[str], None]) -> Path:
+    """The folder for what is written: else a new one among the temporary files."""
+    return Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="qconform-"))
+
+
+def _arguments(command: str, options: Mapping[str, Any]) -> list[str]:
+    """Options of the program by their names in Python: True sets one, a list repeats it, and False leaves it out, or
+    sets "--no-NAME" where the program has that. Behind a keyword of Python stands "_"."""
+    known = _program.options(command)
     arguments: list[str] = []
     for name, value in options.items():
-        option = "--" + name.replace("_", "-")
+        word = name.rstrip("_").replace("_", "-")
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            if one is True:
-                arguments.append(option)
+            if isinstance(one, bool) and f"--no-{word}" in known:
+                arguments += [] if one else [f"--no-{word}"]
+            elif one is True:
+                arguments.append(f"--{word}")
             elif one is not None and one is not False:
-                arguments += [option, str(one)]
+                arguments += [f"--{word}", str(one)]
     return arguments
 
 
@@ -247,10 +278,10 @@ def replay(
     memory_limit: int = 2048,
 ) -> Verdict:
     """Run one case on a backend, and judge what it does."""
-    arguments = [*_limits(timeout, memory_limit), *_profile(profile), "--json"]
-    with _file_of(case) as file, _open(backend) as opened:
-        line = ["replay", str(file), "--backend", opened.name, *arguments]
-        document = json.loads(_run(line, [opened])[0])
+    given = {"profile": profile, "timeout": timeout, "memory_limit": memory_limit, "json": True}
+    with file_of(case) as file:
+        text, (opened,) = asked("replay", [file], [backend], given)
+    document = json.loads(text)
     result = dict(document["results"][0], backend=opened.shown)
     return Verdict.from_document(dict(document, results=[result]))
 
@@ -267,13 +298,17 @@ def explain(
     memory_limit: int = 2048,
 ) -> Explanation:
     """Say why a backend is wrong on a case; it is run on further cases that tell explanations apart."""
-    arguments = ["--seed", str(seed), *_limits(timeout, memory_limit), *_profile(profile), "--json"]
-    for option, value in (("--max-cases", max_cases), ("--max-seconds", max_seconds)):
-        if value is not None:
-            arguments += [option, str(value)]
-    with _file_of(case) as file, _open(backend) as opened:
-        line = ["explain", str(file), "--backend", opened.name, *arguments]
-        document = json.loads(_run(line, [opened])[0])
+    given = {
+        "seed": seed,
+        "profile": profile,
+        "max_cases": max_cases,
+        "max_seconds": max_seconds,
+        "timeout": timeout,
+        "memory_limit": memory_limit,
+        "json": True,
+    }
+    with file_of(case) as file:
+        document = json.loads(asked("explain", [file], [backend], given)[0])
     candidates = document.get("candidates") or [[]]
     support = document.get("support") or {}
     return Explanation(
@@ -305,13 +340,18 @@ def shrink(
 ) -> Shrunk:
     """Find the smallest case that fails as `case` does, and write it to `out`: FILE.json, FILE.onnx, or a folder."""
     file = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="qconform-")) / "smallest.json"
-    arguments = ["--out", str(file), *_limits(timeout, memory_limit), *_profile(profile), "--json"]
-    for option, value in (("--max-runs", max_runs), ("--max-seconds", max_seconds)):
-        if value is not None:
-            arguments += [option, str(value)]
-    with _file_of(case) as given, _open(backend) as opened:
-        line = ["shrink", str(given), "--backend", opened.name, *arguments]
-        document = json.loads(_run(line, [opened])[0])
+    given = {
+        "out": file,
+        "profile": profile,
+        "max_runs": max_runs,
+        "max_seconds": max_seconds,
+        "timeout": timeout,
+        "memory_limit": memory_limit,
+        "json": True,
+    }
+    with file_of(case) as whole:
+        text, (opened,) = asked("shrink", [whole], [backend], given)
+    document = json.loads(text)
     line_again = document.get("replay", "")
     if line_again and opened.replay is not None:
         line_again = opened.replay.format(str(file))
@@ -347,12 +387,14 @@ def _waivers_for(file: Union[str, os.PathLike[str]], opened: Sequence[Opened]) -
         yield known
 
 
-def _limits(timeout: float, memory_limit: int) -> list[str]:
-    return ["--timeout", f"{timeout:g}", "--memory-limit", str(memory_limit)]
-
-
-def _profile(profile: Optional[str]) -> list[str]:
-    return [] if profile is None else ["--profile", profile]
+@contextlib.contextmanager
+def _opened(backend: Any, name: Optional[str] = None) -> Iterator[list[Opened]]:
+    """A backend, or each of a list of them, while the `with` lasts."""
+    chosen = backend if isinstance(backend, (list, tuple)) else [backend]
+    if name is not None and len(chosen) != 1:
+        raise Error("a name is for one backend", field="name", value=name)
+    with contextlib.ExitStack() as stack:
+        yield _told_apart([stack.enter_context(_open(one, name)) for one in chosen])
 
 
 @contextlib.contextmanager
@@ -401,11 +443,12 @@ def _worker_command(target: backends.Target) -> str:
     return " ".join(shlex.quote(word) for word in [*words, target.path or ""])
 
 
-def _run(arguments: Sequence[str], opened: Sequence[Opened], watcher: Optional[Watcher] = None) -> tuple[str, bool]:
+def _run(arguments: Sequence[str], opened: Sequence[Opened], progress: Union[bool, Watcher, None]) -> tuple[str, bool]:
     """What the program prints, and whether Ctrl-C ended it and it had a report to write; exit code 2 raises its error,
     which calls the backends as they are shown."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(_import_path()))
-    done, is_interrupted = watch(_program.command(arguments), environment, watcher)
+    with watched(progress) as watcher:
+        done, is_interrupted = watch(_program.command(arguments), environment, watcher)
     if is_interrupted and done.returncode < 0:
         raise KeyboardInterrupt  # it had nothing to report
     try:
@@ -431,7 +474,7 @@ def _named(error: Error, opened: Sequence[Opened]) -> Error:
 
 
 @contextlib.contextmanager
-def _file_of(case: CaseLike) -> Iterator[Path]:
+def file_of(case: CaseLike) -> Iterator[Path]:
     """The case as a file, while the `with` lasts."""
     if isinstance(case, Finding):
         yield case.file

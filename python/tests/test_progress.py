@@ -37,7 +37,10 @@ def test_errors_are_told_as_before(tmp_path):
         qconform.run(samples.off_by_one, "no-such-suite", out=tmp_path, progress=told.append)
 
 
-def test_ctrl_c_leaves_the_report(tmp_path):
+@pytest.mark.parametrize(
+    "call", ['run("scalar", "directed", cases=1_000_000', 'fuzz("scalar", cases=1_000_000, seed=1']
+)
+def test_ctrl_c_leaves_the_report(call, tmp_path):
     script = textwrap.dedent(
         """
         import os, signal, sys
@@ -50,7 +53,7 @@ def test_ctrl_c_leaves_the_report(tmp_path):
 
         sent = []
         try:
-            qconform.run("scalar", "directed", cases=1_000_000, out=sys.argv[1], progress=stop)
+            qconform.CALL, out=sys.argv[1], progress=stop)
         except qconform.Interrupted as error:
             assert isinstance(error, KeyboardInterrupt)
             print(error.report.cases, len(error.report.backends), error)
@@ -58,7 +61,7 @@ def test_ctrl_c_leaves_the_report(tmp_path):
     )
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
+        [sys.executable, "-c", script.replace("CALL", call), str(tmp_path)],
         capture_output=True,
         text=True,
         env=environment,
