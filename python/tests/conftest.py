@@ -1,6 +1,11 @@
 """For all tests."""
 
+import hypothesis
 import pytest
+
+# Other processes may take the processor for longer than Hypothesis waits for an example.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 pytest_plugins = ["pytester"]
 

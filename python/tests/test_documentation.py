@@ -33,7 +33,7 @@ def small_corpus(small_suite, monkeypatch):
 
 
 def test_the_page_has_its_examples():
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 8
 
 
 def test_the_first_example_is_five_lines():
@@ -73,11 +73,11 @@ def a_convolution():
 
 
 def test_an_explained_example_is_there():
-    assert sum("explain" in example for example in OTHERS) == 1
+    assert sum("qconform.explain(" in example for example in OTHERS) == 1
 
 
 @pytest.mark.parametrize(
-    "example", [pytest.param(e, marks=[pytest.mark.slow] if "explain" in e else []) for e in OTHERS]
+    "example", [pytest.param(e, marks=[pytest.mark.slow] if "qconform.explain(" in e else []) for e in OTHERS]
 )
 def test_examples_of_the_page(example, capsys):
     names = {"__name__": "example", **(a_convolution() if "import" not in example else {})}
