@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, TypeVar, Union
@@ -111,6 +111,10 @@ class Change:
     finding: str
     text: str
 
+    def __str__(self) -> str:
+        place = " ".join(word for word in (self.backend, self.operator) if word)
+        return f"{self.effect}: {place}: {self.text}" if place else f"{self.effect}: {self.text}"
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -143,7 +147,7 @@ class Gate:
         return self.passes
 
     def __str__(self) -> str:
-        return "\n".join(f"{change.effect} {change.text}" for change in self.changes) or "nothing changed"
+        return "\n".join(map(str, self.changes)) or "nothing changed"
 
 
 def fuzz(
@@ -168,7 +172,7 @@ def fuzz(
 
 def matrix(
     backends: Any,
-    suites: Any = "conformance",
+    suites: Union[str, Sequence[str]] = "conformance",
     *,
     waivers: Optional[PathLike] = None,
     out: Optional[PathLike] = None,
@@ -178,7 +182,7 @@ def matrix(
     """Judge releases or backends side by side, the oldest first. The options are those of `qconform matrix`."""
     report = judged("matrix", backends, {"suite": suites, **options}, waivers=waivers, out=out, progress=progress)
     document = json.loads((report.folder / "matrix.json").read_text(encoding="utf-8"))
-    names = {entry["name"]: backend.name for entry, backend in zip(document["backends"], report.backends)}
+    names = _names_in(report)
     replays = {finding.id: finding.replay for finding in report.findings}
     rows = []
     for row in document["rows"]:
@@ -210,7 +214,7 @@ def model(
     model: Union[PathLike, onnx.ModelProto],
     backend: Any = "onnxruntime@all",
     *,
-    inputs: Union[PathLike, list[PathLike], Mapping[str, ArrayLike], None] = None,
+    inputs: Union[PathLike, Sequence[PathLike], Mapping[str, ArrayLike], None] = None,
     out: Optional[PathLike] = None,
     progress: Union[bool, Watcher, None] = None,
     **options: Any,
@@ -237,6 +241,9 @@ def gate(report: Union[Report, PathLike], baseline: Union[Report, PathLike], **o
     """Compare a report with a baseline: reports, or files of them. The options are those of `qconform gate`."""
     change, before = (one.folder / "report.json" if isinstance(one, Report) else one for one in (report, baseline))
     document = json.loads(asked("gate", [change], [], {"baseline": before, "json": True, **options})[0])
+    names = {name: shown for one in (baseline, report) for name, shown in _names_in(one).items()}
+    for entry in [*document["changes"], *document["causes"]]:
+        entry["backend"] = names.get(entry["backend"], entry["backend"])
     return Gate(
         passes=document["passes"],
         same_cases=document["same_cases"],
@@ -244,6 +251,14 @@ def gate(report: Union[Report, PathLike], baseline: Union[Report, PathLike], **o
         causes=tuple(_made(Cause, entry) for entry in document["causes"]),
         document=document,
     )
+
+
+def _names_in(report: Union[Report, PathLike]) -> dict[str, str]:
+    """How a report calls its backends, by the names that its file has for them."""
+    if not isinstance(report, Report):
+        return {}
+    written = json.loads((report.folder / "report.json").read_text(encoding="utf-8"))["backends"]
+    return {entry["name"]: backend.name for entry, backend in zip(written, report.backends)}
 
 
 def _made(kind: type[_Made], entry: Mapping[str, Any]) -> _Made:

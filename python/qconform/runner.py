@@ -186,7 +186,7 @@ def run(
     Ctrl-C raises `qconform.Interrupted`, a KeyboardInterrupt, which has the report of what was judged by then.
     """
     given = {
-        "suite": suites if isinstance(suites, str) else list(suites),
+        "suite": suites,
         "seed": seed,
         "cases": cases,
         "profile": profile,
@@ -259,7 +259,7 @@ def _arguments(command: str, options: Mapping[str, Any]) -> list[str]:
     arguments: list[str] = []
     for name, value in options.items():
         word = name.rstrip("_").replace("_", "-")
-        for one in value if isinstance(value, (list, tuple)) else [value]:
+        for one in value if isinstance(value, Sequence) and not isinstance(value, str) else [value]:
             if isinstance(one, bool) and f"--no-{word}" in known:
                 arguments += [] if one else [f"--no-{word}"]
             elif one is True:

@@ -143,7 +143,7 @@ def test_model(tmp_path):
 
 def test_gate(small_suite, tmp_path):
     before, after = (
-        qconform.run(backend, str(small_suite), name="mine", out=tmp_path / str(i), explain=False)
+        qconform.run(backend, str(small_suite), name="mine: of 8 bits", out=tmp_path / str(i), explain=False)
         for i, backend in enumerate((samples.dequantize, samples.off_by_one))
     )
     worse = qconform.gate(after, before)
@@ -151,9 +151,9 @@ def test_gate(small_suite, tmp_path):
     assert worse.same_cases
     assert worse.changes[0].effect == "worse"
     (cause,) = worse.causes
-    assert (cause.state, cause.backend, cause.cases, cause.cases_before) == ("new", "mine", 3, 0)
+    assert (cause.state, cause.backend, cause.cases, cause.cases_before) == ("new", "mine: of 8 bits", 3, 0)
     assert cause.findings == ("F1",)
-    assert worse.changes[0].text in str(worse)
+    assert "worse: mine: of 8 bits DequantizeLinear: wrong in 3 cases" in str(worse).splitlines()
     better = qconform.gate(before.folder / "report.json", after, store_baseline=tmp_path / "stored.json")
     assert better
     assert [cause.state for cause in better.causes] == ["gone"]
