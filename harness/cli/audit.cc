@@ -210,6 +210,8 @@ namespace {
 struct CoverCommand : SuitesOptions {
   std::uint64_t tries = CoverOptions{}.tries;
   std::string output;
+  std::string lcov;
+  std::string cobertura;
   bool json = false;
 };
 
@@ -260,6 +262,10 @@ Result<int> run_cover(const CoverCommand& options) {
   QCONFORM_ASSIGN(const auto contracts, contracts_from(learnt, options, backends, 0));
   QCONFORM_ASSIGN(result.power, meter.power(contracts, options.suite.seed));
   if (!options.output.empty()) QCONFORM_TRY(save_cases(options.output, result.cases));
+  if (!options.lcov.empty()) QCONFORM_TRY(in_context("--lcov", write_file(options.lcov, report::to_lcov(result))));
+  if (!options.cobertura.empty()) {
+    QCONFORM_TRY(in_context("--cobertura", write_file(options.cobertura, report::to_cobertura(result))));
+  }
   if (options.json) {
     write_document_text(print_json(write_document(description_of(result))));
     return kConforms;
@@ -285,6 +291,8 @@ void add_cover(CLI::App& app, Action& action) {
                    "Cases drawn at most, beyond those of the suites, towards code that none executed")
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "Case file for the few cases that execute all that was reached");
+  command->add_option("--lcov", options->lcov, "File for the lines that were executed, as a tracefile of lcov");
+  command->add_option("--cobertura", options->cobertura, "The same as XML of Cobertura");
   options->sandbox.guard = "sampled";  // one run of a case is enough
   add_suite_choice(*command, *options);
   add_sandbox_options(*command, options->sandbox);

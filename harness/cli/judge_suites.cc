@@ -22,6 +22,7 @@
 #include "harness/core/backend.h"
 #include "harness/diagnose/audit/audit.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/diagnose/explain/code_lines.h"
 #include "harness/engine/case_files.h"
 #include "harness/engine/cold_replay.h"
 #include "harness/engine/contracts.h"
@@ -505,6 +506,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   }
   QCONFORM_TRY(write_draft(options.waivers, report));
   add_element_maps(report, backends, policy);
+  if (options.explain && !Interruption::happened()) diagnose::add_suspects(report, backends, policy);
   add_rewritings(gathered.graphs, options.expects_fusion, backends, report);
   if (!options.since.empty()) add_histories(options.since, backends, policy, sandbox, report);
   return report;

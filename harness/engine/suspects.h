@@ -4,40 +4,16 @@
 #include <cstdint>
 #include <functional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/fields.h"
 #include "harness/engine/execute.h"
 #include "harness/model/judge/judge.h"
+#include "harness/report/report.h"
 
 namespace qconform {
-
-/// Lines of one function that follow each other, which as many failing and as many passing cases execute.
-struct SuspectLines {
-  QC_DESCRIBED(.name = "suspect");
-  QC_FIELD(std::string, file, {}, "file");
-  QC_FIELD(std::uint64_t, first, {}, "first");
-  QC_FIELD(std::uint64_t, last, {}, "last");
-  QC_FIELD(std::string, function, {}, "function");
-  QC_FIELD(std::uint64_t, failing, {}, "failing", .doc = "Failing cases that execute them.");
-  QC_FIELD(std::uint64_t, passing, {}, "passing", .doc = "Passing cases that execute them.");
-
-  bool operator==(const SuspectLines&) const = default;
-};
-
-struct Suspects {
-  QC_DESCRIBED(.name = "suspects");
-  QC_FIELD(std::uint64_t, failing, {}, "failing", .doc = "Failing cases that were run.");
-  QC_FIELD(std::uint64_t, passing, {}, "passing", .doc = "Passing ones.");
-  QC_FIELD(std::vector<SuspectLines>, lines, {}, "lines",
-           .doc = "The most suspect first; none where no line is executed by a greater share of the failing cases.");
-
-  bool operator==(const Suspects&) const = default;
-};
 
 /// Watches the runs of a backend that has code_coverage(). The backend outlives it.
 class CodeSpectra {

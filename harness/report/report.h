@@ -505,6 +505,29 @@ struct CasesBetween {
   bool operator==(const CasesBetween&) const = default;
 };
 
+/// Lines of one function that follow each other, which as many failing and as many passing cases execute.
+struct SuspectLines {
+  QC_DESCRIBED(.name = "suspect");
+  QC_FIELD(std::string, file, {}, "file");
+  QC_FIELD(std::uint64_t, first, {}, "first");
+  QC_FIELD(std::uint64_t, last, {}, "last");
+  QC_FIELD(std::string, function, {}, "function");
+  QC_FIELD(std::uint64_t, failing, {}, "failing", .doc = "Failing cases that execute them.");
+  QC_FIELD(std::uint64_t, passing, {}, "passing", .doc = "Passing cases that execute them.");
+
+  bool operator==(const SuspectLines&) const = default;
+};
+
+struct Suspects {
+  QC_DESCRIBED(.name = "suspects");
+  QC_FIELD(std::uint64_t, failing, {}, "failing", .doc = "Failing cases that were run.");
+  QC_FIELD(std::uint64_t, passing, {}, "passing", .doc = "Passing ones.");
+  QC_FIELD(std::vector<SuspectLines>, lines, {}, "lines",
+           .doc = "The most suspect first; none where no line is executed by a greater share of the failing cases.");
+
+  bool operator==(const Suspects&) const = default;
+};
+
 /// A failure with what is needed to see it again.
 struct Finding {
   Verdict verdict;  ///< verdict on the case shown
@@ -544,6 +567,8 @@ struct Finding {
   QC_PART("wrong_elements", verdict.wrong_elements);
   QC_LINE(describe_example(archive, self));
   QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that shows the failure again.");
+  QC_FIELD(std::optional<Suspects>, suspects, {}, "suspects",
+           .doc = "Of an instrumented plugin: the lines where the wrong one may be.");
   QC_FIELD(std::string, line, {}, "line",
            .doc = "The example as `run --case` takes it; absent of graphs, and of what does not fit into a line.",
            .presence = Presence::omitted);

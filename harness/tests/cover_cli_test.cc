@@ -140,6 +140,33 @@ TEST_P(Cover, ExplainNamesTheLinesOfAFailure) {
   EXPECT_THAT(qconform(explain).output, ContainsRegex("source .*covered\\.c:[0-9-]+ in one_more: [0-9]+ of [0-9]+"));
 }
 
+// The places that code scanning shows, and a person reads.
+TEST_P(Cover, RunNamesTheLinesOfItsFindings) {
+  const std::string wrong = " --backend plugin:" QCONFORM_PLUGINS "/covered_" + GetParam() + "_wrong.so";
+  const auto ran =
+      qconform("run --suite random --cases 400 --seed 3 --sarif " + at("run.sarif") + " --out " + at("run") + wrong);
+  ASSERT_EQ(ran.exit_code, 1) << ran.output;
+  EXPECT_THAT(ran.output, ContainsRegex("source .*covered\\.c:[0-9-]+ in one_more: [0-9]+ of [0-9]+ failing"));
+  const auto sarif = nlohmann::json::parse(*read_file(at("run.sarif"), 1 << 26));
+  const auto& place = sarif.at("runs").at(0).at("results").at(0).at("locations").at(0).at("physicalLocation");
+  EXPECT_THAT(place.at("artifactLocation").at("uri").get<std::string>(), HasSubstr("covered.c"));
+  EXPECT_EQ(place.at("region").at("startLine"), marked_line("wrong"));
+}
+
+TEST_P(Cover, WritesTheLinesForOtherTools) {
+  const std::string files = " --lcov " + at("lines.info") + " --cobertura " + at("lines.xml");
+  ASSERT_EQ(qconform("cover --suite corpus --no-within --tries 0" + files + backend()).exit_code, 0);
+  const std::string lcov = *read_file(at("lines.info"), 1 << 20);
+  const std::string never = std::to_string(marked_line("never"));
+  const std::string even = std::to_string(marked_line("even"));
+  EXPECT_THAT(lcov, AllOf(ContainsRegex("SF:.*covered\\.c\n"), HasSubstr("DA:" + never + ",0\n"),
+                          HasSubstr("DA:" + even + ",1\n"), HasSubstr("end_of_record\n")));
+  const std::string cobertura = *read_file(at("lines.xml"), 1 << 20);
+  EXPECT_THAT(cobertura, AllOf(ContainsRegex("filename=\"[^/].*covered\\.c\""),
+                               HasSubstr("<line number=\"" + never + "\" hits=\"0\"/>"),
+                               HasSubstr("<line number=\"" + even + "\" hits=\"1\"/>")));
+}
+
 TEST_P(Cover, TableFitsATerminal) {
   const auto ran = qconform("cover --suite corpus --no-within --tries 0" + backend());
   EXPECT_EQ(ran.exit_code, 0) << ran.output;

@@ -239,12 +239,14 @@ std::string for_workflow(std::string_view text, bool is_property) {
 }  // namespace
 
 std::string to_annotations(const GateResult& comparison, const std::string& source) {
-  const report::SourcePlace at = report::source_place(source);
-  std::string place = at.file.empty() ? "" : fmt::format("file={},", for_workflow(at.file, true));
-  if (at.line > 0) place += fmt::format("line={},", at.line);
   std::string text;
   for (const Change& change : comparison.changes) {
     if (change.effect != Effect::worse) continue;
+    const Finding* finding = finding_of(change, comparison);
+    const report::SourcePlace at =
+        finding == nullptr ? report::source_place(source) : report::source_place(*finding, source);
+    std::string place = at.file.empty() ? "" : fmt::format("file={},", for_workflow(at.file, true));
+    if (at.line > 0) place += fmt::format("line={},", at.line);
     const std::string title =
         fmt::format("qconform {}{}{}", change.what, subject(change).empty() ? "" : " ", subject(change));
     text += fmt::format("::error {}title={}::{}\n", place, for_workflow(shown(title), true),

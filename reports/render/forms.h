@@ -41,6 +41,9 @@ struct SourcePlace {
   std::uint64_t line = 0;  ///< 0 where none is stated
 };
 [[nodiscard]] SourcePlace source_place(std::string_view text);
+/// The most suspect line of an instrumented plugin's finding, relative to the folder that qconform runs in if it lies
+/// there; without one, source_place(otherwise).
+[[nodiscard]] SourcePlace source_place(const Finding& finding, std::string_view otherwise);
 
 struct SarifOptions {
   /// "src/mine.cc" or "src/mine.cc:42", where the findings are shown; empty: the plugin's file, where its path is

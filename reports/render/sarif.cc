@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 
 #include "harness/backends/specification.h"
 #include "harness/base/bytes.h"
@@ -59,8 +61,7 @@ std::string uri_of(std::string_view file) {
 
 Json location(const std::string& source, const Finding& finding) {
   Json location;
-  if (!source.empty()) {
-    const SourcePlace place = source_place(source);
+  if (const SourcePlace place = source_place(finding, source); !place.file.empty()) {
     location["physicalLocation"] = {{"artifactLocation", {{"uri", uri_of(place.file)}}},
                                     {"region", {{"startLine", std::max<std::uint64_t>(place.line, 1)}}}};
   }
@@ -123,6 +124,15 @@ SourcePlace source_place(std::string_view text) {
   const bool is_number =
       std::from_chars(number.data(), number.data() + number.size(), line).ptr == number.data() + number.size();
   return is_number && line > 0 ? SourcePlace{std::string(text.substr(0, colon)), line} : SourcePlace{std::string(text)};
+}
+
+SourcePlace source_place(const Finding& finding, std::string_view otherwise) {
+  if (!finding.suspects || finding.suspects->lines.empty()) return source_place(otherwise);
+  const SuspectLines& lines = finding.suspects->lines.front();
+  std::error_code ignored;
+  const auto near = std::filesystem::path(lines.file).lexically_relative(std::filesystem::current_path(ignored));
+  const bool is_here = !near.empty() && *near.begin() != "..";
+  return {is_here ? near.string() : lines.file, lines.first};
 }
 
 std::string to_sarif(const Report& report, const SarifOptions& options) {

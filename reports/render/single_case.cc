@@ -260,14 +260,8 @@ std::string suspect_lines(const Suspects& suspects) {
   if (suspects.lines.empty())
     return line("source", fmt::format("{}: no line is executed by more of those that fail", runs));
   std::string text;
-  for (const SuspectLines& lines : suspects.lines) {
-    if (&lines - suspects.lines.data() >= static_cast<std::ptrdiff_t>(kShown)) break;
-    const std::string range =
-        lines.first == lines.last ? fmt::format("{}", lines.first) : fmt::format("{}-{}", lines.first, lines.last);
-    text += line(text.empty() ? "source" : "",
-                 fmt::format("{}:{} in {}: {} of {} failing cases execute it, and {} of {} passing ones", lines.file,
-                             range, lines.function, lines.failing, suspects.failing, lines.passing, suspects.passing));
-  }
+  for (std::size_t i = 0; i < std::min(suspects.lines.size(), kShown); ++i)
+    text += line(i == 0 ? "source" : "", suspect_text(suspects, i));
   return text;
 }
 

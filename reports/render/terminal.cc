@@ -154,6 +154,8 @@ std::string shown_command(const std::string& command) {
 std::vector<Fact> facts_of(const Finding& finding) {
   std::vector<Fact> facts;
   if (finding.diagnosis) add_diagnosis(facts, *finding.diagnosis);
+  if (finding.suspects && !finding.suspects->lines.empty())
+    facts.push_back({"source", suspect_text(*finding.suspects, 0)});
   const auto& worst = finding.verdict.worst;
   facts.push_back({"smallest", example_summary(finding) + (worst ? "; " + element_text(*worst) : "")});
   facts.push_back({"what", finding.verdict.detail});
@@ -172,6 +174,14 @@ std::vector<Fact> facts_of(const Finding& finding) {
     facts.push_back({"vary", shown_command(command)});
   }
   return facts;
+}
+
+std::string suspect_text(const Suspects& suspects, std::size_t number) {
+  const SuspectLines& lines = suspects.lines[number];
+  const std::string range =
+      lines.first == lines.last ? fmt::format("{}", lines.first) : fmt::format("{}-{}", lines.first, lines.last);
+  return fmt::format("{}:{} in {}: {} of {} failing cases execute it, and {} of {} passing ones", lines.file, range,
+                     lines.function, lines.failing, suspects.failing, lines.passing, suspects.passing);
 }
 
 bool is_lossy_by_design(const Finding& finding) {

@@ -69,8 +69,8 @@ using qconform::shown;
 
 /// One line of a finding: "when", "padded, x_zero_point != 0 ...".
 struct Fact {
-  /// why, cured, rewrites, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk,
-  /// since, replay, vary
+  /// why, cured, rewrites, avoid, support, when, where, look at, source, known, smallest, what, place, printed, case,
+  /// shrunk, since, replay, vary
   std::string label;
   std::string value;
 };
@@ -83,6 +83,9 @@ struct Fact {
 
 /// Wrong, and on purpose: told apart from other failures, and a failure all the same.
 [[nodiscard]] bool is_lossy_by_design(const Finding& finding);
+
+/// "convolution.cc:41-43 in tap: 2 of 2 failing cases execute it, and 3 of 60 passing ones"
+[[nodiscard]] std::string suspect_text(const Suspects& suspects, std::size_t number);
 
 /// Behind the verdict, what it is about: ", pad-raw-zero (C1)", ", lossy by design, bias-rounded", " (C8)"; empty where
 /// no more is known.
@@ -129,6 +132,10 @@ struct Fact {
 /// In 80 columns: how much each suite and what was drawn executed, the functions and lines that nothing executes, and
 /// how many cases are kept.
 [[nodiscard]] std::string cover_table(const CoverResult& result);
+/// For tools that show the lines of source that tests execute: a tracefile of lcov; an XML document of Cobertura, whose
+/// paths are relative to "/". A line that was executed counts once.
+[[nodiscard]] std::string to_lcov(const CoverResult& result);
+[[nodiscard]] std::string to_cobertura(const CoverResult& result);
 
 // The first line of a run, its summary and its last lines.
 

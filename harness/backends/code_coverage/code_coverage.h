@@ -168,6 +168,7 @@ struct FileCode {
   QC_FIELD(std::uint64_t, lines, {}, "lines", .doc = "That have code.");
   QC_FIELD(std::uint64_t, executed, {}, "executed", .doc = "Of these.");
   QC_FIELD(std::vector<LineRange>, not_executed, {}, "not_executed");
+  QC_FIELD(std::vector<std::uint64_t>, with_code, {}, "with_code", .doc = "The lines that have code, ascending.");
 
   bool operator==(const FileCode&) const = default;
 };

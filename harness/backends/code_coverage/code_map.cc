@@ -192,7 +192,9 @@ class LinesByPlace {
   [[nodiscard]] SourceCoverage source() const {
     SourceCoverage source;
     for (const auto& [file, lines] : files_) {
-      source.files.push_back({file, lines.size(), executed_of(lines), not_executed(lines)});
+      FileCode& code =
+          source.files.emplace_back(FileCode{file, lines.size(), executed_of(lines), not_executed(lines), {}});
+      for (const auto& [line, is_executed] : lines) code.with_code.push_back(line);
     }
     for (const auto& [name, lines] : functions_) {
       source.functions.push_back({name.second, name.first, lines.begin()->first, lines.size(), executed_of(lines)});
