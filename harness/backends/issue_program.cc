@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "harness/backends/plain_memory.h"
+#include "harness/base/text.h"
 #include "harness/model/operator.h"
 #include "harness/model/text.h"
 #include "reference/numerics/floats.h"
@@ -229,17 +230,7 @@ std::string list_text(const std::vector<std::int64_t>& values) {
 }
 
 std::string base64_text(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8U | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
-    }
-  }
+  const std::string text = base64(bytes);
   std::string lines;
   for (std::size_t i = 0; i < text.size(); i += kLine) lines += fmt::format("\n    \"{}\"", text.substr(i, kLine));
   return lines;

@@ -62,4 +62,7 @@ enum class Colour : std::uint8_t { red, green, yellow, bold };
 /// replay ..."), stay whole: where the terminal breaks them, it copies them whole.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t columns);
 
+/// Bytes in base64, in one line.
+[[nodiscard]] std::string base64(std::string_view bytes);
+
 }  // namespace qconform

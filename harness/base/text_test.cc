@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <utility>
+
 namespace qconform {
 namespace {
 
@@ -78,4 +81,11 @@ TEST(Wrap, ColoursTakeNoColumns) {
 }
 
 }  // namespace
+// The examples of RFC 4648.
+TEST(Base64, FillsTheLastGroup) {
+  const std::pair<std::string_view, std::string_view> examples[] = {
+      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}, {"\xff\xfe", "//4="}};
+  for (const auto& [bytes, text] : examples) EXPECT_EQ(base64(bytes), text);
+}
+
 }  // namespace qconform
