@@ -7,6 +7,7 @@ find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(tinyxml2 REQUIRED)
+find_package(ZLIB REQUIRED)
 
 # ONNX's package names its protobuf dependency by a target that only this alias gives it, and its
 # headers do not build under our warnings.

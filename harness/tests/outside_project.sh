@@ -38,7 +38,7 @@ prefix=$folder/prefix
 step cmake --install "$build" --prefix "$prefix" || fail "cmake --install"
 gated installed -DCMAKE_PREFIX_PATH="$prefix"
 without=()
-for package in Protobuf ONNX nlohmann_json CLI11 fmt tl-expected tinyxml2 GTest Threads; do
+for package in Protobuf ONNX nlohmann_json CLI11 fmt tl-expected tinyxml2 ZLIB GTest Threads; do
   without+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
 done
 gated sources -DQCONFORM_SOURCES="$source" -DQCONFORM_EXECUTABLE="$prefix/bin/qconform" "${without[@]}"

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <zlib.h>
 
 #include <algorithm>
+#include <new>
 #include <set>
 #include <vector>
 
@@ -58,30 +60,6 @@ namespace {
 
 constexpr JsonLimits kReportLimits{.keys = kReportKeys, .bytes = kReportBytes};
 
-// For a script element: nothing in it may look like the element's end. In JSON "<" stands in texts
-// alone, where it can be escaped; so can the two line ends that JavaScript knows and JSON does not.
-std::string for_script(std::string_view json) {
-  struct Escape {
-    std::string_view bytes;
-    std::string_view text;
-  };
-  static constexpr Escape kEscapes[] = {{"<", "\\u003c"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}};
-  std::string text;
-  text.reserve(json.size() + json.size() / 64);
-  while (!json.empty()) {
-    const auto plain = std::find_if(json.begin(), json.end(), [](char c) { return c == '<' || c == '\xe2'; });
-    text.append(json.begin(), plain);
-    json.remove_prefix(static_cast<std::size_t>(plain - json.begin()));
-    const auto escape = std::find_if(std::begin(kEscapes), std::end(kEscapes),
-                                     [&](const Escape& each) { return json.starts_with(each.bytes); });
-    const bool is_escaped = escape != std::end(kEscapes);
-    const std::string_view bytes = is_escaped ? escape->bytes : json.substr(0, 1);
-    text += is_escaped ? escape->text : bytes;
-    json.remove_prefix(bytes.size());
-  }
-  return text;
-}
-
 Result<Json> parsed(std::string_view json, std::string_view field, std::string_view format, std::uint64_t version,
                     const JsonLimits& limits) {
   const auto fault = [&](const std::string& message) { return fail(std::string(field), message); };
@@ -96,29 +74,34 @@ Result<Json> parsed(std::string_view json, std::string_view field, std::string_v
   return value;
 }
 
-// Without the white space between values, which a page has no use for.
-std::string compact(const Json& value) {
-  return for_script(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-Result<std::string> optional(std::string_view json, std::string_view field, std::string_view format,
-                             std::uint64_t version, const JsonLimits& limits) {
-  if (json.empty()) return std::string();
-  QCONFORM_ASSIGN(const auto value, parsed(json, field, format, version, limits));
-  return compact(value);
+Result<Json> optional(std::string_view json, std::string_view field, std::string_view format, std::uint64_t version,
+                      const JsonLimits& limits) {
+  if (json.empty()) return Json();
+  return parsed(json, field, format, version, limits);
 }
 
 // Nothing where no library has several backends: then the findings say all.
-Result<std::string> matrix_of_releases(std::string_view report_json) {
+Result<Json> matrix_of_releases(std::string_view report_json) {
   const auto report = read_report(report_json);
   if (!report) return fail("report", report.error().text());
   const Matrix matrix = matrix_of(*report);
   std::set<std::string_view> libraries;
   for (const MatrixBackend& backend : matrix.backends) libraries.insert(backend.library);
-  if (matrix.rows.empty() || libraries.size() == matrix.backends.size()) return std::string();
-  QCONFORM_ASSIGN(const auto value,
-                  parsed(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion, kReportLimits));
-  return compact(value);
+  if (matrix.rows.empty() || libraries.size() == matrix.backends.size()) return Json();
+  return parsed(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion, kReportLimits);
+}
+
+// Deflated, since findings say much in the same words. Base64 has no "<", which could end the element that holds it.
+std::string packed(const Json& documents) {
+  const std::string text = documents.dump(-1, ' ', false, Json::error_handler_t::replace);
+  uLongf size = compressBound(text.size());
+  std::string bytes(size, '\0');
+  if (compress2(reinterpret_cast<Bytef*>(bytes.data()), &size, reinterpret_cast<const Bytef*>(text.data()), text.size(),
+                Z_DEFAULT_COMPRESSION) != Z_OK) {
+    throw std::bad_alloc();  // The room is enough, so that nothing else can fail.
+  }
+  bytes.resize(size);
+  return base64(bytes);
 }
 
 void append(std::span<const std::string_view> parts, std::string& text) {
@@ -131,25 +114,19 @@ Result<std::string> to_html(const PageDocuments& documents) {
   const Viewer* page = viewer();
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
-  QCONFORM_ASSIGN(const auto report,
+  Json json;
+  QCONFORM_ASSIGN(json["report"],
                   parsed(documents.report, "report", Report::kFormat, Report::kVersion, kReportLimits));
-  QCONFORM_ASSIGN(const auto bench,
+  QCONFORM_ASSIGN(json["bench"],
                   optional(documents.bench, "bench", BenchDocument::kFormat, BenchDocument::kVersion, {}));
-  QCONFORM_ASSIGN(const auto comparison, optional(documents.comparison, "comparison", gate::GateResult::kFormat,
-                                                  gate::GateResult::kVersion, kReportLimits));
-  std::string matrix;
-  if (report.value("backends", Json::array()).size() > 1) {
-    QCONFORM_ASSIGN(matrix, matrix_of_releases(documents.report));
+  QCONFORM_ASSIGN(json["comparison"], optional(documents.comparison, "comparison", gate::GateResult::kFormat,
+                                               gate::GateResult::kVersion, kReportLimits));
+  if (json["report"].value("backends", Json::array()).size() > 1) {
+    QCONFORM_ASSIGN(json["matrix"], matrix_of_releases(documents.report));
   }
   std::string text;
   append(page->begin, text);
-  text += compact(report);
-  append(page->behind_report, text);
-  text += bench;
-  append(page->behind_bench, text);
-  text += matrix;
-  append(page->behind_matrix, text);
-  text += comparison;
+  text += packed(json);
   append(page->end, text);
   return text;
 }

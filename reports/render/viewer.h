@@ -7,13 +7,9 @@
 
 namespace qconform::report {
 
-/// The page's text: `begin`, the report's JSON, `behind_report`, the benchmark's JSON or nothing, `behind_bench`, the
-/// matrix' JSON or nothing, `behind_matrix`, the comparison's JSON or nothing, `end`.
+/// The page's text: `begin`, the documents, `end`.
 struct Viewer {
   std::span<const std::string_view> begin;
-  std::span<const std::string_view> behind_report;
-  std::span<const std::string_view> behind_bench;
-  std::span<const std::string_view> behind_matrix;
   std::span<const std::string_view> end;
 };
 

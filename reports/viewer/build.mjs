@@ -27,12 +27,12 @@ async function bundled(file, options = {}) {
   return result.outputFiles[0].text.trim();
 }
 
-// Where C++ puts the data, and what it puts in between.
+// What stands before and behind the documents, which C++ puts there.
 function pieces(template, parts) {
   const filled = template.replace(/@(STYLE|SCRIPT)@/g, (_, name) => parts[name]);
-  const match = /^([^]*)@REPORT@([^]*)@BENCH@([^]*)@MATRIX@([^]*)@COMPARISON@([^]*)$/.exec(filled);
-  if (match === null) throw new Error("the template lacks a place for the report, the benchmark, the matrix or the comparison");
-  return match.slice(1);
+  const around = filled.split("@DOCUMENTS@");
+  if (around.length !== 2) throw new Error("the template lacks the place for the documents");
+  return around;
 }
 
 // Compilers limit the length of one literal.
@@ -53,9 +53,9 @@ function source(parts) {
 namespace qconform::report {
 namespace {
 
-${["kBegin", "kBehindReport", "kBehindBench", "kBehindMatrix", "kEnd"].map((name, i) => list(name, parts[i])).join("\n\n")}
+${["kBegin", "kEnd"].map((name, i) => list(name, parts[i])).join("\n\n")}
 
-constexpr Viewer kViewer{kBegin, kBehindReport, kBehindBench, kBehindMatrix, kEnd};
+constexpr Viewer kViewer{kBegin, kEnd};
 
 }  // namespace
 

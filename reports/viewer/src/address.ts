@@ -43,17 +43,16 @@ function apply(parameters: URLSearchParams): void {
   for (const changed of changes) changed();
 }
 
-/** Goes where the address says, now and whenever it changes; `reveal` makes sure that the target is in sight. */
-export function follow(reveal: (target: HTMLElement) => void): void {
+/** Goes where the address says, now and whenever it changes; `reveal` brings the target in sight, if there is one. */
+export function follow(reveal: (target: string) => boolean): void {
   const go = () => {
     const [id = "", query] = location.hash.slice(1).split("?", 2);
     if (query !== undefined) apply(new URLSearchParams(query));
-    const target = id === "" ? null : document.getElementById(id);
-    if (target === null) return;
-    reveal(target);
-    write(id);
+    if (id !== "" && reveal(id)) write(id);
   };
   window.addEventListener("hashchange", go);
   // Only then has the browser looked for the target itself, which takes the focus away.
-  if (location.hash !== "") window.addEventListener("load", () => setTimeout(go));
+  if (location.hash === "") return;
+  if (document.readyState === "complete") go();
+  else window.addEventListener("load", () => setTimeout(go));
 }

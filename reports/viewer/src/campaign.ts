@@ -3,11 +3,12 @@ import { axisX, axisY, dot, gridY, line, plot, ruleX, text as label } from "@obs
 import { fold, h, number, numberHead, section, table, type Child } from "./dom";
 import type { Campaign, Timeline, Finding, Report } from "./model";
 import { drawn, STYLE } from "./plot";
-import { clock, compact, count, counted, seconds } from "./text";
+import { causeOf, clock, compact, count, counted, descriptionOf, grouped, seconds } from "./text";
 
-const WIDTH = 460;
-const HEIGHT = 200;
+const WIDTH = 560;
+const HEIGHT = 220;
 const RUNS_SHOWN = 12;
+const CAUSES_SHOWN = 6;
 
 interface Point {
   x: number;
@@ -53,7 +54,7 @@ function chartOf(title: string, description: string, marks: unknown[], x: object
     style: STYLE,
     x: { labelAnchor: "right", labelArrow: "none", ...x },
     y: { zero: true, nice: true, label: null },
-    marks: [gridY({ stroke: "var(--line)", strokeOpacity: 1 }), axisY({ ticks: 5, tickFormat: compact, tickSize: 0 }), ...marks] as never,
+    marks: [gridY({ stroke: "var(--line)", strokeOpacity: 1 }), axisY({ ticks: 5, tickFormat: (value: number) => (Number.isInteger(value) ? compact(value) : ""), tickSize: 0 }), ...marks] as never,
   });
 }
 
@@ -86,8 +87,8 @@ function casesOverTime(campaign: Campaign): HTMLElement | null {
     `${counted(last.y, "case")} in ${seconds(last.x)}`,
     [
       axisX({ ticks: 6 }),
-      line(drawnPoints, { x: "x", y: "y", stroke: "var(--low)", strokeWidth: 2 }),
-      dot(drawnPoints.slice(1), { x: "x", y: "y", r: points.length > 60 ? 1 : 2.5, fill: "var(--low)", title: "title" }),
+      line(drawnPoints, { x: "x", y: "y", stroke: "var(--ink)", strokeWidth: 2 }),
+      dot(drawnPoints.slice(1), { x: "x", y: "y", r: points.length > 60 ? 1 : 2.5, fill: "var(--ink)", title: "title" }),
     ],
     { label: unit.name },
   );
@@ -111,7 +112,7 @@ function speedOfJobs(campaign: Campaign, timeline: Timeline): HTMLElement | null
   const chart = chartOf(
     "Cases a second of one job",
     `from ${compact(Math.min(...rates))} to ${compact(Math.max(...rates))}`,
-    [axisX({ ticks: 5, tickFormat: compact }), line(steps, { x: "x", y: "y", stroke: "var(--low)", strokeWidth: 1.5 })],
+    [axisX({ ticks: 5, tickFormat: compact }), line(steps, { x: "x", y: "y", stroke: "var(--ink)", strokeWidth: 1.5 })],
     { label: IN_ORDER, domain: [0, cases] },
   );
   const rows = points.map((point) =>
@@ -121,8 +122,16 @@ function speedOfJobs(campaign: Campaign, timeline: Timeline): HTMLElement | null
   return figure("Cases a second of one job", `by groups of ${width}`, chart, [numberHead("Cases"), numberHead("Cases a second"), numberHead("Failures")], rows);
 }
 
-// A line that rises by one with each thing that was met for the first time.
-function discoveries(title: string, note: string, of: string, steps: Step[], total: number, colour: string, named: boolean): HTMLElement {
+interface Rule {
+  x: number;
+  name: string;
+}
+
+// Dots of a longer line would be one band.
+const MOST_DOTS = 200;
+
+// A line that rises by one with each thing that was met for the first time; the table has the newest first.
+function discoveries(title: string, note: string, of: string, steps: Step[], total: number, colour: string, rules: Rule[] = []): HTMLElement {
   const points = steps.map((step, position) => ({ x: step.cases, y: position + 1, title: `${step.what}: within ${counted(step.cases, "case")}` }));
   const stairs = [{ x: 1, y: 0 }, ...points.flatMap((point, position) => [{ x: point.x, y: position }, point]), { x: total, y: points.length }];
   const chart = chartOf(
@@ -130,14 +139,15 @@ function discoveries(title: string, note: string, of: string, steps: Step[], tot
     steps.map((step) => `${step.what} ${count(step.cases)}`).join("; "),
     [
       axisX({ ticks: 5, tickFormat: compact }),
+      ruleX(rules, { x: "x", stroke: "var(--line)", strokeDasharray: "3 3" }),
+      label(rules, { x: "x", text: "name", frameAnchor: "top", dy: -10, fill: "var(--note)" }),
       line(stairs, { x: "x", y: "y", stroke: colour, strokeWidth: 2 }),
-      dot(points, { x: "x", y: "y", r: 3, fill: colour, title: "title" }),
-      named ? label(points, { x: "x", y: "y", text: (_: Point, i: number) => steps[i]?.what.split(" ")[0] ?? "", dy: -8, fill: "var(--ink)" }) : null,
+      points.length <= MOST_DOTS ? dot(points, { x: "x", y: "y", r: 3, fill: colour, title: "title" }) : null,
       ruleX([total], { stroke: "var(--line)" }),
     ],
     { type: "log", label: IN_ORDER, domain: [1, Math.max(total, 2)] },
   );
-  const rows = steps.map((step) => h("tr", {}, h("th", { scope: "row" }, step.what), number(count(step.cases))));
+  const rows = [...steps].reverse().map((step) => h("tr", {}, h("th", { scope: "row" }, step.what), number(count(step.cases))));
   return figure(title, note, chart, [of, numberHead("Within cases")], rows);
 }
 
@@ -145,8 +155,35 @@ function byFirst(steps: Step[]): Step[] {
   return steps.sort((a, b) => a.cases - b.cases);
 }
 
-function findingName(finding: Finding): string {
-  return `${finding.id} ${finding.signature}${finding.waiver ? " (waived)" : ""}`;
+interface Cause extends Step {
+  finding: Finding;
+}
+
+/** Each cause where it was met first. */
+function causesMet(report: Report, at: (index: number) => number): Cause[] {
+  const met = report.findings.filter((finding) => finding.first_case !== undefined && !finding.waiver);
+  return grouped(met, causeOf)
+    .map(([what, list]) => ({ what, cases: at(Math.min(...list.map((finding) => finding.first_case!))), finding: list[0]! }))
+    .sort((a, b) => a.cases - b.cases);
+}
+
+// Of a campaign that one machine continued night after night: the cases behind each night, and its date.
+function nights(campaign: Campaign): Rule[] {
+  if (campaign.progress.length === 0 || campaign.runs.some((run) => run.shard !== "")) return [];
+  let cases = 0;
+  return campaign.runs.map((run) => ({ x: (cases += run.cases), name: run.started.slice(5, 10) }));
+}
+
+function newestFirst(causes: Cause[], ends: Rule[]): HTMLElement {
+  const night = (cause: Cause) => ends.findIndex(({ x }) => cause.cases <= x);
+  const newest = [...causes].reverse().slice(0, CAUSES_SHOWN);
+  return h(
+    "div.block",
+    {},
+    h("h3", {}, "Newest causes first"),
+    h("ul.brief", {}, newest.map((cause) => h("li", {}, h("a", { href: `#${cause.finding.id}` }, cause.what), ends.length > 1 && night(cause) === ends.length - 1 ? [" ", h("span.change.bad", {}, "new")] : null, h("span.what", {}, descriptionOf(cause.finding) || cause.finding.detail), h("span.note", {}, `met within ${counted(cause.cases, "case")}${ends.length > 1 && ends[night(cause)] ? `, in the run of ${ends[night(cause)]!.name}` : ""}`)))),
+    causes.length > newest.length ? h("p.note", {}, `and ${counted(causes.length - newest.length, "older one")}`) : null,
+  );
 }
 
 function charts(report: Report, campaign: Campaign): (HTMLElement | null)[] {
@@ -156,12 +193,14 @@ function charts(report: Report, campaign: Campaign): (HTMLElement | null)[] {
   const at = (index: number) => casesUpTo(timeline, index, campaign.block_cases);
   const total = timeline.groups.reduce((sum, group) => sum + group.cases, 0);
   const cornerCases = byFirst(timeline.corner_cases.map((cornerCase) => ({ cases: at(cornerCase.case), what: cornerCase.id })));
-  const findings = byFirst(report.findings.filter((finding) => finding.first_case !== undefined).map((finding) => ({ cases: at(finding.first_case!), what: findingName(finding) })));
+  const causes = causesMet(report, at);
+  const ends = nights(campaign);
   return [
+    causes.length > 0 ? discoveries("Causes", "distinct ones, each where it was met first", "Cause", causes, total, "var(--bad)", ends.slice(0, -1)) : null,
+    causes.length > 0 ? newestFirst(causes, ends) : null,
+    cornerCases.length > 0 ? discoveries("Corner cases reached", `${cornerCases.length} of ${report.corner_cases.length}`, "Corner case", cornerCases, total, "var(--good)") : null,
     overTime,
     speedOfJobs(campaign, timeline),
-    cornerCases.length > 0 ? discoveries("Corner cases reached", `${cornerCases.length} of ${report.corner_cases.length}`, "Corner case", cornerCases, total, "var(--good)", false) : null,
-    findings.length > 0 ? discoveries("Findings", "each where it was met first", "Finding", findings, total, "var(--bad)", findings.length <= 12) : null,
   ];
 }
 

@@ -90,7 +90,7 @@ function ratios(layers: Layer[]): Ratio[] {
   return layers.flatMap((layer) => layer.ratios.filter((ratio) => ratio.counts).map((ratio) => ({ layer: layer.name, against: ratio.against, ...ratio.speed })));
 }
 
-// Shapes beside colours tell the backends apart.
+// Shapes tell the backends apart: no colour means a backend.
 function ratioChart(bench: Bench): Child {
   const data = ratios(bench.layers);
   if (data.length === 0) return null;
@@ -107,14 +107,13 @@ function ratioChart(bench: Bench): Child {
     style: STYLE,
     x: { type: "log", label: `times as fast as the other (${first})`, labelAnchor: "left" },
     y: { domain: layers, label: null },
-    color: { domain: against, range: ["var(--low)", "var(--high)", "var(--good)", "var(--aside)", "var(--accent)"], legend: false },
     symbol: { domain: against, legend: true },
     marks: [
       gridX({ stroke: "var(--line)", strokeOpacity: 1 }),
       axisX({ anchor: "top", tickFormat: (value: number) => String(value) }),
       ruleX([1], { stroke: "var(--ink)" }),
-      link(data, { x1: "low", x2: "high", y1: "layer", y2: "layer", stroke: "against", strokeWidth: 2 }),
-      dot(data, { x: "value", y: "layer", symbol: "against", stroke: "against", fill: "var(--page)", r: 4, title: (r: Ratio) => `${r.layer}: ${interval(r)} times ${r.against}` }),
+      link(data, { x1: "low", x2: "high", y1: "layer", y2: "layer", stroke: "var(--ink)", strokeWidth: 2 }),
+      dot(data, { x: "value", y: "layer", symbol: "against", stroke: "var(--ink)", fill: "var(--page)", r: 4, title: (r: Ratio) => `${r.layer}: ${interval(r)} times ${r.against}` }),
     ],
   }));
 }

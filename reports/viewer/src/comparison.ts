@@ -1,5 +1,5 @@
 // What changed since a baseline: the gate's comparison of both reports.
-import { h, number, numberHead, section, table, type Child } from "./dom";
+import { comparisonTable, h, number, numberHead, section, type Child } from "./dom";
 import type { Change, ComparedCause, Finding, Gate } from "./model";
 import { causeOf, count, counted, grouped, type Tone } from "./text";
 
@@ -73,7 +73,7 @@ function causes(gate: Gate): Child {
     const list = gate.causes.filter((cause) => cause.state === state);
     if (list.length === 0) return h("h3", {}, `${title}: none`);
     const heads = ["Cause", "Finding", "Backend", "Operator", numberHead("Before"), numberHead("Now")];
-    return [h("h3", {}, `${title}: ${counted(list.length, "cause")}`), h("p.note", {}, `${note} Numbers: failing cases.`), table(`${title}, by cause`, heads, list.map(causeRow))];
+    return [h("h3", {}, `${title}: ${counted(list.length, "cause")}`), h("p.note", {}, `${note} Numbers: failing cases.`), comparisonTable(`${title}, by cause`, heads, list, causeRow)];
   });
 }
 
@@ -99,10 +99,10 @@ export function comparison(gate: Gate | null): HTMLElement | null {
     : "The reports are of other cases, so shares of cases are compared; they differ where chance would do that in fewer than 1 of 1,000 runs.";
   return section(
     "compared",
-    "Compared with the baseline",
+    "Changes",
     h("p", {}, gateVerdict(gate), h("span.note", {}, ` against ${baseline.file}${baseline.judged_commit ? ` of your commit ${baseline.judged_commit}` : ""}, judged by qconform ${baseline.version} (${baseline.commit}) at ${day(baseline.started)}, which ${baseline.conforms ? "conforms" : "does not conform"}. ${counts}`)),
     causes(gate),
     h("h3", {}, `What the gate counts: ${gate.changes.length === 0 ? "nothing changed" : counted(gate.changes.length, "change")}`),
-    gate.changes.length > 0 ? table("Changes", ["Effect", "Change", "Of", "What", "Finding"], gate.changes.map(changeRow)) : null,
+    gate.changes.length > 0 ? comparisonTable("What the gate counts", ["Effect", "Change", "Of", "What", "Finding"], gate.changes, changeRow) : null,
   );
 }

@@ -1,5 +1,5 @@
-// What the cases reached: suites, the parameter space, cornerCases.
-import { h, number, numberHead, section, table, type Child } from "./dom";
+// What the cases reached: suites, the parameter space, corner cases. Each is one figure, and its tables behind it.
+import { figureFold, h, number, numberHead, section, table, type Child } from "./dom";
 import type { Coverage, CornerCase, Report, Suite } from "./model";
 import { byFrequency, count, counted, percent } from "./text";
 
@@ -24,7 +24,8 @@ function suites(report: Report): HTMLElement {
   );
   const heads = ["Suite", numberHead("Cases"), "Expectation", numberHead("Elements"), numberHead("Exact ties"),
     numberHead("Near ties"), numberHead("No cases"), "Digest"];
-  return table("Suites", heads, rows);
+  const cases = report.suites.reduce((all, suite) => all + suite.cases, 0);
+  return figureFold(count(cases), `${cases === 1 ? "case" : "cases"} of ${counted(rows.length, "suite")}`, () => table("Suites", heads, rows));
 }
 
 // Of whole models: which share of the quantized nodes each backend was judged on, and why not on the others.
@@ -35,11 +36,11 @@ function quantizedNodes(report: Report): Child {
     h("tr", {}, h("td", {}, model.suite), h("th", { scope: "row" }, name), number(`${count(model.covered)} of ${count(model.quantized)}`), number(percent(model.covered, model.quantized))));
   const reasons = judged.flatMap(({ name, model }) =>
     model.uncovered.map((part) => h("tr", {}, h("td", {}, model.suite), h("th", { scope: "row" }, name), h("td", {}, part.operator), number(count(part.nodes)), h("td", {}, part.reason))));
-  return [
-    h("h3", {}, "Quantized nodes of whole models"),
+  const all = (of: (model: (typeof judged)[number]["model"]) => number) => judged.reduce((total, { model }) => total + of(model), 0);
+  return figureFold(percent(all((model) => model.covered), all((model) => model.quantized)), "of the quantized nodes of whole models judged, by backend", () => [
     table("Quantized nodes judged, by backend", ["Suite", "Backend", numberHead("Judged"), numberHead("Share")], rows),
     reasons.length > 0 && table("Quantized nodes not judged", ["Suite", "Backend", "Operator", numberHead("Nodes"), "Reason"], reasons),
-  ];
+  ]);
 }
 
 function coverageRow(suite: string, part: Coverage): HTMLElement {
@@ -76,7 +77,7 @@ function computedSpace(report: Report): Child {
   );
   if (rows.length === 0) return null;
   const heads = ["Backend", "Model", numberHead("Cases computed"), numberHead("Combinations in them"), numberHead("Share")];
-  return [h("h3", {}, "Parameter space in computed cases, by backend"), table("Parameter space covered by computed cases", heads, rows)];
+  return [h("h3", {}, "In computed cases, by backend"), table("Parameter space covered by computed cases", heads, rows)];
 }
 
 function parameterSpace(report: Report): Child {
@@ -84,7 +85,9 @@ function parameterSpace(report: Report): Child {
   if (rows.length === 0) return null;
   const heads = ["Suite", "Model", numberHead("Parameters"), numberHead("Classes"), numberHead("Strength"), numberHead("Cases"),
     numberHead("Combinations covered"), numberHead("Share"), numberHead("Proved infeasible")];
-  return [h("h3", {}, "Parameter space"), table("Parameter space covered by the suite", heads, rows), computedSpace(report)];
+  const space = report.suites.flatMap((suite) => suite.coverage);
+  const [covered, feasible] = [space.reduce((all, part) => all + part.covered, 0), space.reduce((all, part) => all + part.feasible, 0)];
+  return figureFold(`${count(covered)} of ${count(feasible)}`, `feasible combinations of parameters covered (${percent(covered, feasible)})`, () => [table("Parameter space covered by the suite", heads, rows), computedSpace(report)]);
 }
 
 // Of plugins that say which of their code runs.
@@ -96,11 +99,10 @@ function executedCode(report: Report): Child {
       : [],
   );
   if (rows.length === 0) return null;
-  return [
-    h("h3", {}, "Code executed"),
+  return figureFold(counted(rows.length, "backend"), "that say which of their code runs", () => [
     h("p.note", {}, "Edges of an instrumented plugin's control flow that some case executed. `qconform cover` lists the lines that none does."),
     table("Code executed, by backend", ["Backend", numberHead("Edges"), numberHead("Share")], rows),
-  ];
+  ]);
 }
 
 // One column for each operator: how many cases got there, darker the more there are.
@@ -139,12 +141,11 @@ function cornerCases(report: Report): Child {
   const operators = [...new Set(report.corner_cases.flatMap((cornerCase) => cornerCase.by.map((entry) => entry.operator)))].sort();
   const most = Math.max(1, ...report.corner_cases.map((cornerCase) => cornerCase.cases));
   const heads = ["Corner case", "", numberHead("Cases"), numberHead("Elements"), ...operators.map(numberHead), numberHead("Type mixes")];
-  return [
-    h("h3", {}, `Corner cases reached: ${reached} of ${report.corner_cases.length}`),
+  return figureFold(`${reached} of ${report.corner_cases.length}`, "corner cases reached", () => [
     h("p.note", {}, "Where real kernels go wrong, told by the values of a case. `qconform list corner-cases` explains each. Columns of operators count cases."),
     cornerCasesByBackend(report),
     table("Corner cases reached, cases by operator", heads, report.corner_cases.map((cornerCase) => cornerCaseRow(cornerCase, operators, most)), "corner-cases"),
-  ];
+  ]);
 }
 
 function leftAside(report: Report): Child {
@@ -152,18 +153,15 @@ function leftAside(report: Report): Child {
   const disputed = report.suites.flatMap((suite) => suite.disputed.map((text) => h("li", {}, text)));
   return [
     skipped.length > 0 &&
-      h(
-        "details",
-        {},
-        h("summary", {}, `Skipped, by reason: ${counted(skipped.length, "reason")}`),
+      figureFold(count(skipped.reduce((all, [, , cases]) => all + cases, 0)), `skipped, for ${counted(skipped.length, "reason")}`, () =>
         table("Skipped", ["Suite", numberHead("Number"), "Reason"],
           skipped.map(([suite, reason, cases]) => h("tr", {}, h("td", {}, suite), number(count(cases)), h("td", {}, reason)))),
       ),
     disputed.length > 0 &&
-      h("details", {}, h("summary", {}, `${counted(disputed.length, "case")} disputed: recorded output or expectation contradicts the rules`), h("ul", {}, disputed)),
+      figureFold(count(disputed.length), "disputed: recorded output or expectation contradicts the rules", () => h("ul", {}, disputed)),
   ];
 }
 
 export function coverage(report: Report): HTMLElement {
-  return section("coverage", "Coverage", suites(report), quantizedNodes(report), parameterSpace(report), executedCode(report), cornerCases(report), leftAside(report));
+  return section("coverage", "Coverage", cornerCases(report), parameterSpace(report), suites(report), quantizedNodes(report), executedCode(report), leftAside(report));
 }

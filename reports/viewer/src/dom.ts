@@ -68,21 +68,35 @@ export function section(id: string, title: string, ...children: Child[]): HTMLEl
   return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), children);
 }
 
+/** Makes it when it is asked for, and only then. */
+export function once<T>(make: () => T): () => T {
+  let made: { it: T } | undefined;
+  return () => (made ??= { it: make() }).it;
+}
+
 const fills = new WeakMap<HTMLDetailsElement, () => void>();
 
 /** Closed until asked for; `make` runs at the first opening. */
-export function fold(title: Child, make: () => Child, open = false): HTMLElement {
+export function fold(title: Child, make: () => Child): HTMLElement {
   const body = h("div.folded");
   const details = h("details", {}, h("summary", {}, title), body) as HTMLDetailsElement;
-  let made = false;
-  fills.set(details, () => {
-    if (made) return;
-    made = true;
-    replace(body, make());
-  });
+  fills.set(details, once(() => replace(body, make())));
   details.addEventListener("toggle", () => details.open && fills.get(details)?.());
-  if (open) unfold(details);
   return details;
+}
+
+/** A figure, and behind it what it counts. */
+export function figureFold(figure: string, what: string, make: () => Child): HTMLElement {
+  return fold([h("strong.figure", {}, figure), ` ${what}`], make);
+}
+
+// A longer table is made when it is asked for.
+const MOST_ROWS = 100;
+
+/** A table, folded where it is long. */
+export function comparisonTable<T>(caption: string, heads: Child[], list: T[], row: (each: T) => HTMLElement): HTMLElement {
+  const make = () => table(caption, heads, list.map(row));
+  return list.length > MOST_ROWS ? fold(`${caption}, as a table`, make) : make();
 }
 
 /** Opens it at once; browsers tell of an opening only later. */

@@ -1,11 +1,11 @@
-// One finding: what is wrong, why, when, the picture of it, and how to see it again.
+// One finding: the conclusions, the picture of it, and all that they rest on.
 import { addressOf } from "./address";
 import { commandLine, copyButton } from "./copy";
 import { h, replace, type Child } from "./dom";
 import { graphOf, wrongElement } from "./graph";
-import { heatMap } from "./heatmap";
+import { heatMap, thumbnail } from "./heatmap";
 import type { Diagnosis, Finding, Picture } from "./model";
-import { count, counted, seconds } from "./text";
+import { causeOf, count, counted, descriptionOf, seconds } from "./text";
 
 function facts(list: [string, Child][]): HTMLElement {
   return h("dl.facts.stacked", {}, list.filter(([, value]) => value !== null && value !== "").map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -13,19 +13,16 @@ function facts(list: [string, Child][]): HTMLElement {
 
 function defects(diagnosis: Diagnosis): Child {
   if (diagnosis.defects.length === 0) return diagnosis.status;
-  return [
-    h("strong", {}, diagnosis.status),
-    diagnosis.defects.map((defect) =>
-      h(
-        "div",
-        {},
-        h("code", {}, defect.id),
-        ` ${defect.description}`,
-        defect.avoided_by ? [" Lossy by design: ", h("code", {}, defect.avoided_by), " switches it off."] : null,
-        h("span.note", {}, ` rule ${defect.rule}; look at ${defect.stages}${defect.evidence && diagnosis.status === "explained" ? `; resembles ${defect.evidence}` : ""}`),
-      ),
+  return diagnosis.defects.map((defect) =>
+    h(
+      "div",
+      {},
+      `${diagnosis.status}: `,
+      h("code", {}, defect.id),
+      defect.avoided_by ? ", lossy by design" : null,
+      h("span.note", {}, ` rule ${defect.rule}${defect.evidence && diagnosis.status === "explained" ? `; resembles ${defect.evidence}` : ""}`),
     ),
-  ];
+  );
 }
 
 function region(diagnosis: Diagnosis): Child {
@@ -55,8 +52,28 @@ function evidence(diagnosis: Diagnosis): string {
 
 function worst(finding: Finding): Child {
   const element = finding.worst;
-  if (element === undefined) return null;
-  return `${wrongElement(finding)} got ${element.got}${element.exact ? `, exact ${element.exact}` : ""}, admissible ${element.admissible}`;
+  if (element === undefined) return finding.detail;
+  return [`${wrongElement(finding)} got ${element.got}, admissible ${element.admissible}`, element.exact ? h("span.note", {}, ` exact ${element.exact}`) : null];
+}
+
+/** What the finding is, in one line with `beside`, and the five answers that one looks for first. */
+export function conclusions(finding: Finding, beside: Child): HTMLElement {
+  const { diagnosis } = finding;
+  const stages = [...new Set(diagnosis?.defects.map((defect) => defect.stages))].join(", ");
+  const avoided = [...new Set(diagnosis?.defects.flatMap((defect) => defect.avoided_by ?? []))];
+  return h(
+    "div.conclusions",
+    {},
+    h("h3", {}, descriptionOf(finding) || causeOf(finding), beside),
+    facts([
+      ["what", [worst(finding), h("span.note", {}, `; ${counted(finding.cases, "case")} of ${finding.operator} on ${finding.backend}`)]],
+      ["when", diagnosis ? region(diagnosis) : null],
+      ["where", diagnosis ? place(diagnosis) : null],
+      ["why", diagnosis?.where ? defects(diagnosis) : null],
+      ["do", stages || avoided.length > 0 ? [stages ? ["look at ", h("strong", {}, stages)] : null, avoided.map((option) => [stages ? "; " : "", h("code", {}, option), " switches it off"])] : finding.replay ? "replay the smallest case" : null],
+    ]),
+    finding.replay && commandLine(finding.replay, `the replay line of ${finding.id}`),
+  );
 }
 
 function shrinking(finding: Finding): string {
@@ -102,12 +119,9 @@ function rewriting(diagnosis: Diagnosis): string | null {
 function story(finding: Finding): HTMLElement {
   const { diagnosis, waiver } = finding;
   return facts([
-    ["what", `${finding.verdict}: ${finding.detail}${finding.rule ? ` (${finding.rule})` : ""}`],
+    ["verdict", `${finding.verdict}: ${finding.detail}${finding.rule ? ` (${finding.rule})` : ""}`],
     ["waived", waiver ? `${waiver.id}: ${waiver.reason} ${waiver.reference}` : null],
-    ["why", diagnosis?.where ? defects(diagnosis) : null],
     ["arithmetic", diagnosis?.arithmetic ?? null],
-    ["when", diagnosis ? region(diagnosis) : null],
-    ["where", diagnosis ? place(diagnosis) : null],
     ["cured", diagnosis?.cured_by ? ["each of these cases that was tried is right with ", h("code", {}, `@${diagnosis.cured_by}`),
       diagnosis.beside?.length ? `; in some of them off as well: ${diagnosis.beside.join(", ")}` : "",
       diagnosis.own_elements ? `; with the others off, the example has ${counted(diagnosis.own_elements, "wrong element")}` : ""] : null],
@@ -116,7 +130,6 @@ function story(finding: Finding): HTMLElement {
     ["fails for", diagnosis?.thresholds?.join("; ") ?? null],
     ["evidence", diagnosis?.where ? evidence(diagnosis) : null],
     ["shown by", diagnosis?.experiment ? experiment(diagnosis.experiment) : null],
-    ["worst", worst(finding)],
     ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
     ["met", finding.met_while_shrinking ? `while shrinking ${finding.met_while_shrinking}; no case of the suites` : ""],
     ["since", finding.history?.join("; ") ?? null],
@@ -128,13 +141,21 @@ function story(finding: Finding): HTMLElement {
   ]);
 }
 
-// The shrunk case is the one to understand; the one that was met shows the pattern.
-function pictures(finding: Finding): Child {
+// The shrunk case is the one to understand, and comes first; the others show the pattern.
+function picturesOf(finding: Finding): [string, Picture][] {
   const met = finding.shrinking?.original?.picture;
-  const choices: [string, Picture][] = [];
-  if (finding.picture) choices.push([met ? "shrunk case" : "smallest case", finding.picture]);
-  if (met) choices.push(["case as it was met", met]);
-  if (finding.telling?.picture) choices.push(["case with the clearest pattern", finding.telling.picture]);
+  const all: [string, Picture | undefined][] = [[met ? "shrunk case" : "smallest case", finding.picture], ["case as it was met", met], ["case with the clearest pattern", finding.telling?.picture]];
+  return all.filter((each): each is [string, Picture] => each[1] !== undefined);
+}
+
+/** The picture with the clearest pattern, small. */
+export function glance(finding: Finding): Child {
+  const last = picturesOf(finding).pop();
+  return last === undefined ? null : thumbnail(last[1], `Output of ${finding.id}, ${last[0]}`);
+}
+
+function pictures(finding: Finding): Child {
+  const choices = picturesOf(finding);
   const first = choices[0];
   if (first === undefined) {
     const reason = finding.verdict === "wrong" ? "the failure did not show again, or the report's bound for pictures was reached" : "no wrong values";
@@ -157,11 +178,11 @@ function pictures(finding: Finding): Child {
 
 /** All of it; its title stands above. */
 export function article(finding: Finding): Child {
-  const link = copyButton(() => addressOf(finding.id), `link to ${finding.id}`, "Copy link");
   return [
-    h("div.again", {}, finding.replay && commandLine(finding.replay, `the replay line of ${finding.id}`), link),
-    story(finding),
+    conclusions(finding, null),
     graphOf(finding),
     pictures(finding),
+    story(finding),
+    copyButton(() => addressOf(finding.id), `link to ${finding.id}`, "Copy link"),
   ];
 }

@@ -1,10 +1,11 @@
 // The findings: by cause or by library, to be filtered, each of which opens.
 import { remember } from "./address";
 import { changeOf, type Changes } from "./comparison";
-import { fold, h, replace, section, unfold, type Child } from "./dom";
+import { fold, h, once, section, unfold, type Child } from "./dom";
 import { article } from "./finding";
 import type { Diagnosis, Finding, Report } from "./model";
-import { causeOf, count, counted, grouped, libraryOf } from "./text";
+import { Rows, type Row } from "./rows";
+import { causeOf, count, counted, descriptionOf, grouped, libraryOf, shortList } from "./text";
 
 // Wrong all the same, but on purpose: every defect of a sure diagnosis has an option that switches it off.
 function lossyByDesign(diagnosis: Diagnosis | undefined): boolean {
@@ -17,9 +18,9 @@ function title(finding: Finding, changes: Changes): Child {
   return [
     h("span.id", {}, finding.id),
     h(`span.${finding.waiver ? "aside" : "bad"}`, {}, `${finding.verdict}${lossyByDesign(finding.diagnosis) ? ", lossy by design" : ""}${finding.waiver ? ", waived" : ""}`),
-    h("span", {}, finding.backend),
-    h("span", {}, finding.operator),
     h("strong", {}, finding.diagnosis?.base ? `${finding.signature} on ${finding.diagnosis.base}` : finding.signature),
+    h("span", {}, finding.operator),
+    h("span", {}, finding.backend),
     h("span.note", {}, counted(finding.cases, "case") + (finding.between ? `, in all ${count(finding.between.least)} to ${count(finding.between.most)}` : "")),
     change && h(`span.change.${change.tone}`, {}, change.text),
   ];
@@ -41,14 +42,15 @@ function features(report: Report, changes: Changes): Record<string, Of> {
 }
 
 class Findings {
-  private readonly items: Map<Finding, HTMLElement>;
+  private readonly rows: Map<Finding, Row>;
   private readonly features: Record<string, Of>;
   private readonly filters: { of: Of; control: HTMLSelectElement; name: string }[] = [];
   private readonly grouping = choice(["cause", "library", "operator", "none"]);
   private readonly text = h("input", { type: "search", placeholder: "any word of it", spellcheck: "false" }) as HTMLInputElement;
-  private readonly words: Map<Finding, string>;
   private readonly status = h("span.note", { role: "status" });
-  private readonly place = h("div");
+  private readonly place = h("div.findings");
+  private readonly drawn = new Rows(this.place);
+  private linked: Finding | undefined;
 
   constructor(
     private readonly list: Finding[],
@@ -56,8 +58,7 @@ class Findings {
     changes: Changes,
   ) {
     this.features = features(report, changes);
-    this.items = new Map(list.map((finding, position) => [finding, h("li", { id: finding.id }, fold(h("span.title", {}, title(finding, changes)), () => article(finding), position === 0))]));
-    this.words = new Map(list.map((finding) => [finding, wordsOf(finding)]));
+    this.rows = new Map(list.map((finding) => [finding, { height: 33, element: once(() => item(finding, changes)) }]));
     for (const [name, of] of Object.entries(this.features)) {
       const values = [...new Set(list.map(of))].sort();
       const repeats = name === "Library" && values.length === new Set(list.map(this.features.Backend!)).size;
@@ -66,11 +67,11 @@ class Findings {
   }
 
   build(): Child {
-    this.arrange();
+    this.show();
     if (this.list.length < 2) return this.place;
-    for (const { name, control } of this.filters) remember(name.toLowerCase(), control, "findings", () => this.filter());
-    remember("finding", this.text, "findings", () => this.filter());
-    remember("group", this.grouping, "findings", () => this.arrange());
+    for (const { name, control } of this.filters) remember(name.toLowerCase(), control, "findings", () => this.show());
+    remember("finding", this.text, "findings", () => this.show());
+    remember("group", this.grouping, "findings", () => this.show());
     const labelled = (name: string, control: HTMLElement) => h("label", {}, `${name} `, control);
     return [
       h(
@@ -85,50 +86,54 @@ class Findings {
     ];
   }
 
-  private arrange(): void {
+  /** Opens a finding that may be folded, out of sight, or left out by the filters. */
+  open(id: string): boolean {
+    const finding = this.list.find((each) => each.id === id);
+    if (finding === undefined) return false;
+    this.linked = finding;
+    this.show();
+    const row = this.rows.get(finding)!;
+    const details = row.element().querySelector("details")!;
+    unfold(details);
+    this.drawn.reveal(row);
+    details.querySelector("summary")!.focus({ preventScroll: true });
+    return true;
+  }
+
+  private show(): void {
+    const words = this.text.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const fits = (finding: Finding) => this.filters.every(({ of, control }) => control.selectedIndex === 0 || of(finding) === control.value) && (words.length === 0 || words.every((word) => wordsOf(finding).includes(word)));
+    const list = this.list.filter((finding) => finding === this.linked || fits(finding));
     const of = { cause: this.features.Cause!, library: this.features.Library!, operator: this.features.Operator! }[this.grouping.value];
-    const groups = of === undefined ? [] : grouped(this.list, of);
+    const groups = of === undefined ? [] : grouped(list, of);
     // Headings of one finding each would say everything twice.
-    const alone = groups.length === this.list.length;
-    replace(this.place, alone || of === undefined ? h("ol.findings", {}, this.list.map((finding) => this.items.get(finding))) : groups.map(([name, list]) => this.group(name, list)));
-    this.filter();
+    const alone = new Set(this.list.map((finding) => of?.(finding))).size === this.list.length;
+    const rowsOf = (findings: Finding[]) => findings.map((finding) => this.rows.get(finding)!);
+    this.drawn.show(alone || of === undefined ? rowsOf(list) : groups.flatMap(([name, findings]) => [{ height: 60, element: once(() => this.group(name, findings)) }, ...rowsOf(findings)]));
+    this.status.textContent = `${count(list.length)} of ${counted(this.list.length, "finding")}`;
   }
 
   private group(name: string, list: Finding[]): HTMLElement {
     const { Library, Operator, Cause } = this.features;
     const by = this.grouping.value;
     const others = ([["cause", Cause!], ["library", Library!], ["operator", Operator!]] as [string, Of][]).filter(([feature]) => feature !== by);
-    const parts = others.map(([, of]) => [...new Set(list.map(of))]).map((names) => (names.length > 4 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ")));
+    const parts = others.map(([, of]) => shortList([...new Set(list.map(of))], 3));
     const cases = list.reduce((sum, finding) => sum + finding.cases, 0);
     return h(
       "div.group",
       {},
       h("h3", {}, name, h("span.note", {}, ` ${counted(cases, "case")} · ${parts.join(" · ")}`)),
       by === "cause" && descriptionOf(list[0]!) !== "" ? h("p.note", {}, descriptionOf(list[0]!)) : null,
-      h("ol.findings", {}, list.map((finding) => this.items.get(finding))),
     );
   }
+}
 
-  private filter(): void {
-    const words = this.text.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    let shown = 0;
-    for (const [finding, item] of this.items) {
-      const fits = this.filters.every(({ of, control }) => control.selectedIndex === 0 || of(finding) === control.value) && words.every((word) => this.words.get(finding)!.includes(word));
-      item.hidden = !fits;
-      if (fits) ++shown;
-    }
-    for (const group of this.place.querySelectorAll<HTMLElement>(".group")) group.hidden = group.querySelector("li:not([hidden])") === null;
-    this.status.textContent = `${count(shown)} of ${counted(this.list.length, "finding")}`;
-  }
+function item(finding: Finding, changes: Changes): HTMLElement {
+  return h("article.finding", { id: finding.id }, fold(h("span.title", {}, title(finding, changes)), () => article(finding)));
 }
 
 function choice(values: string[]): HTMLSelectElement {
   return h("select", {}, values.map((value) => h("option", { value }, value))) as HTMLSelectElement;
-}
-
-/** What the defects of a diagnosis do: "a padded tap is raw 0, not the zero point". */
-export function descriptionOf(finding: Finding): string {
-  return (finding.diagnosis?.defects ?? []).map((defect) => defect.description).join("; ");
 }
 
 function wordsOf(finding: Finding): string {
@@ -138,22 +143,17 @@ function wordsOf(finding: Finding): string {
     .toLowerCase();
 }
 
-/** Opens a finding that may be folded, or hidden by the filters. */
-export function openFinding(item: HTMLElement): void {
-  const details = item.querySelector("details");
-  if (!details) return;
-  item.hidden = false;
-  const group = item.closest<HTMLElement>(".group");
-  if (group !== null) group.hidden = false;
-  unfold(details);
-  details.querySelector("summary")?.focus({ preventScroll: true });
+/** What a baseline lacks comes first. */
+export function newFirst(report: Report, changes: Changes): Finding[] {
+  const isNew = (finding: Finding) => changeOf(finding, changes)?.text === "new";
+  return [...report.findings.filter(isNew), ...report.findings.filter((finding) => !isNew(finding))];
 }
 
-export function findings(report: Report, changes: Changes): HTMLElement {
-  // What a baseline lacks comes first.
-  const isNew = (finding: Finding) => changeOf(finding, changes)?.text === "new";
-  const list = [...report.findings.filter(isNew), ...report.findings.filter((finding) => !isNew(finding))];
+/** Returns with the section what opens a finding by its id, if it has it. */
+export function findings(report: Report, changes: Changes): [HTMLElement, (id: string) => boolean] {
+  const list = newFirst(report, changes);
   const waived = list.filter((finding) => finding.waiver).length;
   const note = list.length === 0 ? "Nothing failed." : `${counted(list.length, "finding")}${waived > 0 ? `, ${count(waived)} of them waived` : ""}. One finding stands for all cases of a backend and an operator that have the same cause.`;
-  return section("findings", "Findings", h("p.note", {}, note), list.length > 0 ? new Findings(list, report, changes).build() : null);
+  const shown = new Findings(list, report, changes);
+  return [section("findings", "Findings", h("p.note", {}, note), list.length > 0 ? shown.build() : null), (id) => shown.open(id)];
 }

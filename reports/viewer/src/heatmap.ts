@@ -1,6 +1,6 @@
 // A wrong output as a map of its elements, plane by plane, beside what one of them is computed from.
 import { coordinates, elementsOf, positionOf } from "./box";
-import { h, replace, type Child } from "./dom";
+import { h, replace, s, type Child } from "./dom";
 import type { Picture } from "./model";
 import { count, counted, shapeText } from "./text";
 import { elementDetail, errorAt, isWrong, sentence } from "./window";
@@ -54,6 +54,22 @@ function cutText(picture: Picture): string {
   return `${whole}; shown is [${ranges.join(", ")}], around the worst element: ${count(elementsOf(extent))} of ${counted(elementsOf(shape), "element")}`;
 }
 
+function largestError(picture: Picture): number {
+  return Math.max(1, ...picture.wrong.map((p) => Math.abs(errorAt(picture, p))).filter((error) => !Number.isNaN(error)));
+}
+
+// Glyphs and signs, so that no colour has to be told from another.
+function lookOf(picture: Picture, position: number, wrong: boolean, largest: number) {
+  const error = errorAt(picture, position);
+  const kind = !wrong ? "right" : Number.isNaN(error) || error === 0 ? "odd" : error < 0 ? "low" : "high";
+  const share = wrong && Number.isFinite(error) ? Math.log2(1 + Math.abs(error)) / Math.log2(1 + largest) : 1;
+  return { kind, glyph: { right: "", odd: "×", low: "−", high: "+" }[kind], share };
+}
+
+function key(glyph: string, kind: string, text: string): HTMLElement {
+  return h("span.key", {}, h(`span.swatch.${kind}`, { "aria-hidden": "true" }, glyph), text);
+}
+
 class HeatMap {
   private readonly wrong: Set<number>;
   private readonly shape: Shape;
@@ -71,8 +87,7 @@ class HeatMap {
     this.wrong = isWrong(picture);
     this.shape = shapeOf(picture, this.wrong);
     this.current = Math.max(0, positionOf(picture.got, picture.worst));
-    const errors = picture.wrong.map((p) => Math.abs(errorAt(picture, p))).filter((error) => !Number.isNaN(error));
-    this.largest = Math.max(1, ...errors);
+    this.largest = largestError(picture);
     this.plane = Math.floor(this.current / (this.shape.rows * this.shape.columns));
   }
 
@@ -111,7 +126,6 @@ class HeatMap {
   }
 
   private legend(): HTMLElement {
-    const key = (glyph: string, kind: string, text: string) => h("span.key", {}, h(`span.swatch.${kind}`, { "aria-hidden": "true" }, glyph), text);
     return h(
       "div.legend",
       {},
@@ -123,13 +137,9 @@ class HeatMap {
     );
   }
 
-  // Glyphs and signs, so that no colour has to be told from another.
   private cell(position: number, values: boolean): HTMLElement {
     const wrong = this.wrong.has(position);
-    const error = errorAt(this.picture, position);
-    const kind = !wrong ? "right" : Number.isNaN(error) || error === 0 ? "odd" : error < 0 ? "low" : "high";
-    const glyph = { right: "", odd: "×", low: "−", high: "+" }[kind];
-    const share = wrong && Number.isFinite(error) ? Math.log2(1 + Math.abs(error)) / Math.log2(1 + this.largest) : 1;
+    const { kind, glyph, share } = lookOf(this.picture, position, wrong, this.largest);
     return h(
       `td.${kind}`,
       {
@@ -268,4 +278,46 @@ function hasOdd(picture: Picture): boolean {
 
 export function heatMap(picture: Picture, title: string): HTMLElement {
   return new HeatMap(picture, title).build();
+}
+
+/** Planes of a thumbnail, and its size in pixels. */
+const GLANCED = 24;
+const GLANCE_WIDTH = 560;
+const GLANCE_HEIGHT = 300;
+const GLYPH_CELL = 11;
+const VALUE_CELL = 40;
+
+/** The planes with wrong elements side by side, as large as they fit. */
+export function thumbnail(picture: Picture, title: string): HTMLElement {
+  const wrong = isWrong(picture);
+  const { rows, columns, planes } = shapeOf(picture, wrong);
+  const largest = largestError(picture);
+  const all = planes.filter((plane) => plane.wrong > 0);
+  const shown = all.slice(0, GLANCED);
+  const cellFor = (across: number) => Math.min(GLANCE_WIDTH / (across * (columns + 1)), GLANCE_HEIGHT / (Math.ceil(shown.length / across) * (rows + 1)), 64);
+  const across = shown.map((_, i) => i + 1).reduce((best, each) => (cellFor(each) > cellFor(best) ? each : best), 1);
+  const size = cellFor(across);
+  const cells = shown.flatMap((plane, i) => {
+    const [left, top] = [(i % across) * (columns + 1), Math.floor(i / across) * (rows + 1)];
+    return [...Array(rows * columns).keys()].map((k) => {
+      const position = plane.first + k;
+      const { kind, glyph, share } = lookOf(picture, position, wrong.has(position), largest);
+      const [x, y] = [(left + (k % columns)) * size, (top + Math.floor(k / columns)) * size];
+      const text = (dx: number, dy: number, of: string, font: number) => s("text", { x: (x + size * dx).toFixed(1), y: (y + size * dy).toFixed(1), "font-size": font.toFixed(1) }, of);
+      return [
+        s("rect", { class: kind, x: x.toFixed(1), y: y.toFixed(1), width: (size * 0.92).toFixed(1), height: (size * 0.92).toFixed(1), style: `--share: ${share.toFixed(2)}` }),
+        size >= VALUE_CELL ? [text(0.46, 0.56, picture.got.values[position] ?? "", 14), text(0.8, 0.18, glyph, 12)] : size >= GLYPH_CELL ? text(0.46, 0.46, glyph, size * 0.8) : null,
+      ];
+    });
+  });
+  const [width, height] = [(across * (columns + 1) - 1) * size, (Math.ceil(shown.length / across) * (rows + 1) - 1) * size];
+  const counts = (["low", "high", "odd"] as const).map((kind) => [kind, picture.wrong.filter((p) => lookOf(picture, p, true, largest).kind === kind).length] as const);
+  const words = { low: ["−", "too low"], high: ["+", "too high"], odd: ["×", "not comparable"] } as const;
+  const note = `${title}: ${count(picture.wrong_elements)} of ${count(elementsOf(picture.got.shape))} wrong${shown.length < all.length ? `; ${count(shown.length)} of ${count(all.length)} planes with wrong elements` : ""}`;
+  return h(
+    "figure.glance",
+    {},
+    s("svg", { role: "img", class: size >= VALUE_CELL ? "values" : "dense", "aria-label": note, viewBox: `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`, width: width.toFixed(0) }, cells),
+    h("figcaption.legend", {}, counts.filter(([, number]) => number > 0).map(([kind, number]) => key(words[kind][0], kind, `${count(number)} ${words[kind][1]}`)), h("span.note", {}, note)),
+  );
 }

@@ -12,17 +12,17 @@ const KEYS: [string, string, () => void][] = [
 let areOn = true;
 
 function shown(): HTMLElement[] {
-  return [...document.querySelectorAll<HTMLElement>("ol.findings > li")].filter((item) => item.offsetParent !== null);
+  return [...document.querySelectorAll<HTMLElement>("article.finding")];
 }
 
 function current(): HTMLElement | null {
-  return document.activeElement?.closest<HTMLElement>("ol.findings > li") ?? null;
+  return document.activeElement?.closest<HTMLElement>("article.finding") ?? null;
 }
 
 function step(by: number): void {
   const items = shown();
   const here = current();
-  const next = here === null ? items[by > 0 ? 0 : items.length - 1] : items[items.indexOf(here) + by];
+  const next = here === null ? items.find((item) => item.getBoundingClientRect().bottom > 0) : items[items.indexOf(here) + by];
   next?.querySelector("summary")?.focus({ preventScroll: true });
   next?.scrollIntoView({ block: "nearest" });
 }

@@ -5,21 +5,17 @@ import { cases } from "./cases";
 import { errors, speed } from "./charts";
 import { changesOf, comparison } from "./comparison";
 import { coverage } from "./coverage";
+import { documents } from "./documents";
 import { h, section } from "./dom";
-import { findings, openFinding } from "./findings";
+import { findings } from "./findings";
 import { keysButton, listenToKeys } from "./keys";
 import { layers } from "./layers";
 import { matrix } from "./matrix";
-import type { Bench, Gate, Matrix, Report } from "./model";
-import { head, verdicts } from "./overview";
+import type { Report } from "./model";
+import { verdicts } from "./overview";
 import { openForPrint } from "./print";
-import { summary } from "./summary";
+import { head, summary } from "./summary";
 import { headline, seconds } from "./text";
-
-function embedded<T>(id: string): T | null {
-  const text = document.getElementById(id)?.textContent?.trim() ?? "";
-  return text === "" ? null : (JSON.parse(text) as T);
-}
 
 function machine(report: Report): HTMLElement {
   const environment = report.environment;
@@ -44,21 +40,22 @@ function links(sections: HTMLElement[]): HTMLElement {
   return h("nav", { "aria-label": "Parts of the report" }, sections.map((part) => h("a", { href: `#${part.id}` }, part.querySelector("h2")?.textContent ?? part.id)), keysButton());
 }
 
-function start(): void {
-  const report = embedded<Report>("report");
-  if (report === null) throw new Error("the page carries no report");
-  const gate = embedded<Gate>("comparison");
+async function start(): Promise<void> {
+  const { report, bench, matrix: releases, comparison: gate } = await documents();
   const changes = changesOf(gate);
   document.title = `qconform: ${headline(report).slice(2)}, ${report.environment.started.slice(0, 10)}`;
-  const parts = [summary(report, gate, changes), comparison(gate), layers(report), verdicts(report), matrix(embedded<Matrix>("matrix")), findings(report, changes), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
+  const [list, openFinding] = findings(report, changes);
+  const parts = [summary(report, gate, changes), comparison(gate), layers(report), campaign(report), list, verdicts(report), matrix(releases ?? null), coverage(report), errors(report), cases(report), speed(bench), machine(report)];
   const sections = parts.filter((part): part is HTMLElement => part !== null);
-  document.body.replaceChildren(head(report), links(sections), h("main", {}, sections));
+  document.body.replaceChildren(links(sections), head(report), h("main", {}, sections));
   follow((target) => {
-    if (target.matches("ol.findings > li")) openFinding(target);
-    target.scrollIntoView();
+    if (openFinding(target)) return true;
+    const part = document.getElementById(target);
+    part?.scrollIntoView();
+    return part !== null;
   });
   listenToKeys();
   openForPrint();
 }
 
-start();
+start().catch((error: unknown) => document.body.append(`The report cannot be shown: ${String(error)}`));

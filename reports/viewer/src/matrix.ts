@@ -1,5 +1,5 @@
 // Which release or processor has which cause of failure: a table for each library that has several.
-import { h, number, section, table, type Child } from "./dom";
+import { comparisonTable, h, number, section, type Child } from "./dom";
 import type { Matrix, MatrixCell, MatrixRow } from "./model";
 import { causeOf, count, counted } from "./text";
 
@@ -27,11 +27,10 @@ function library(name: string, all: Matrix): Child {
   const columns = all.backends.filter((backend) => backend.library === name).map(column);
   const rows = all.rows.filter((row) => row.library === name);
   if (columns.length < 2 || rows.length === 0) return null;
-  const lines = rows.map((row) =>
-    h("tr", {}, h("td", {}, row.operator), h("th", { scope: "row", title: (row.also ?? []).join(", ") }, causeOf(row)), row.cells.map(cell), h("td", {}, span(row))),
-  );
+  const line = (row: MatrixRow) =>
+    h("tr", {}, h("td", {}, row.operator), h("th", { scope: "row", title: (row.also ?? []).join(", ") }, causeOf(row)), row.cells.map(cell), h("td", {}, span(row)));
   const heads = ["Operator", "Cause", ...columns.map((text) => h("th.number", { scope: "col" }, text)), "Since, until"];
-  return [h("h3", {}, `${name}: ${counted(rows.length, "cause")} in ${counted(columns.length, "backend")}`), table(`Causes of ${name} by backend`, heads, lines)];
+  return [h("h3", {}, `${name}: ${counted(rows.length, "cause")} in ${counted(columns.length, "backend")}`), comparisonTable(`Causes of ${name} by backend`, heads, rows, line)];
 }
 
 export function matrix(all: Matrix | null): HTMLElement | null {

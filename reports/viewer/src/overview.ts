@@ -1,58 +1,8 @@
-// The head of the page and the verdicts: each backend on each operator.
-import { h, number, numberHead, section, table, type Child } from "./dom";
+// The verdicts: each backend on each operator.
+import { figureFold, h, number, numberHead, section, table, type Child } from "./dom";
 import type { Backend, OperatorResult, Report, Tiers } from "./model";
-import { byFrequency, conclusionOf, count, counted, failures, headline, percent, seconds, toneOf } from "./text";
-
-// How many failing backends the headline names.
-const NAMED = 4;
-
-export function head(report: Report): HTMLElement {
-  const { environment } = report;
-  const failing = report.backends.filter((backend) => backend.decides && !backend.conforms);
-  const why = report.conclusion === "disputed"
-    ? "a suite states what the rules do not admit"
-    : report.conforms
-    ? "every backend that decides computed cases right, and failed nothing that is not waived"
-    : failing.length === 0
-      ? "no backend computed anything"
-      : failing.length > NAMED
-        ? `${count(failing.length)} of ${counted(report.backends.filter((backend) => backend.decides).length, "backend")}`
-        : failing.map((backend) => backend.name).join(", ");
-  const started = environment.started.replace("T", " ").replace("Z", " UTC");
-  return h(
-    "header",
-    {},
-    h("h1", {}, "qconform report", h("span.note", {}, ` ${started} · profile ${report.profile} · qconform ${environment.version} (${environment.commit}) · ${report.campaign ? "all jobs together" : "run"} ${seconds(report.seconds.total ?? 0)}`)),
-    h(
-      `p.conclusion.${!report.conforms ? "bad" : report.conclusion === "conforms" ? "good" : "aside"}`,
-      {},
-      h("strong", {}, headline(report)),
-      ` ${why}`,
-    ),
-    report.stopped ? h("p.bad", {}, h("strong", {}, "Stopped: "), report.stopped) : null,
-    report.backends.filter((backend) => backend.stopped).map((backend) => h("p.bad", {}, h("strong", {}, `${backend.name} was stopped: `), backend.stopped)),
-  );
-}
-
-// Shares of the cases, drawn; the numbers stand in the cells beside.
-function bar(result: OperatorResult): HTMLElement {
-  const parts = byFrequency(result.verdicts).map(([kind, cases]) => ({ kind, cases }));
-  const order = { good: 0, aside: 1, bad: 2 };
-  parts.sort((a, b) => order[toneOf(a.kind)] - order[toneOf(b.kind)]);
-  return h(
-    "td",
-    { "aria-hidden": "true" },
-    h(
-      "div.bar",
-      {},
-      parts
-        .filter(({ cases }) => cases > 0)
-        .map(({ kind, cases }) =>
-          h(`span.${toneOf(kind)}`, { style: `flex-grow: ${cases}`, title: `${kind} ${count(cases)}` }),
-        ),
-    ),
-  );
-}
+import { bar } from "./summary";
+import { byFrequency, conclusionOf, count, counted, failures, percent, seconds, toneOf } from "./text";
 
 function kinds(result: OperatorResult, tone: "aside" | "bad"): Child {
   const list = byFrequency(result.verdicts).filter(([kind, cases]) => toneOf(kind) === tone && cases > 0);
@@ -107,7 +57,7 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
       result.undetermined ? h("span.note", {}, ` ${count(result.undetermined)} further, not examined far enough to name a cause`) : null,
     ),
     h("td.aside", {}, kinds(result, "aside")),
-    bar(result),
+    h("td", {}, bar(result.verdicts)),
     h("td", {}, tierText(result.tiers)),
     number(result.wrong_elements === 0 ? "0" : count(result.wrong_elements), {
       title: `${percent(result.wrong_elements, result.elements)} of ${count(result.elements)} judged`,
@@ -129,13 +79,10 @@ function reasons(report: Report): HTMLElement | null {
     ),
   );
   if (rows.length === 0) return null;
-  return h(
-    "details",
-    {},
-    h("summary", {}, `Why cases are unsupported, vacuous or not judged: ${counted(rows.length, "reason")}`),
+  return figureFold(count(rows.length), `${rows.length === 1 ? "reason" : "reasons"} why cases are unsupported, vacuous or not judged`, () => [
     h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Vacuous: right, but the output would prove nothing. Not judged: of an operator that qconform does not know, or beyond its limits. The words of a reason, as text of the filter, list its cases below."),
     table("Reasons", ["Backend", "Operator", "Verdict", numberHead("Cases"), "Reason"], rows),
-  );
+  ]);
 }
 
 function relations(report: Report): Child {

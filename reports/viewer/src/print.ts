@@ -4,7 +4,7 @@ import { unfold } from "./dom";
 export function openForPrint(): void {
   let opened: HTMLDetailsElement[] = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll<HTMLDetailsElement>("ol.findings > li:not([hidden]) > details:not([open])")];
+    opened = [...document.querySelectorAll<HTMLDetailsElement>("article.finding > details:not([open])")];
     for (const details of opened) unfold(details);
   });
   window.addEventListener("afterprint", () => {

@@ -1,5 +1,5 @@
 // Numbers, verdicts and commands as text.
-import type { Backend, Counts, Report } from "./model";
+import type { Backend, Counts, Finding, Report } from "./model";
 
 const grouping = new Intl.NumberFormat("en-US");
 
@@ -90,6 +90,16 @@ export function libraryOf(backend: Backend): string {
 /** "wrong, pad-raw-zero"; a verdict that says all is not said twice: "crashed: SIGSEGV in kernel". */
 export function causeOf({ verdict, signature }: { verdict: string; signature: string }): string {
   return signature === verdict || signature.startsWith(`${verdict}:`) ? signature : `${verdict}, ${signature}`;
+}
+
+/** What the defects of a diagnosis do: "a padded tap is raw 0, not the zero point". */
+export function descriptionOf(finding: Finding): string {
+  return (finding.diagnosis?.defects ?? []).map((defect) => defect.description).join("; ");
+}
+
+/** "a, b, c and 4 more" */
+export function shortList(names: string[], most: number): string {
+  return names.length <= most + 1 ? names.join(", ") : `${names.slice(0, most).join(", ")} and ${count(names.length - most)} more`;
 }
 
 /** What `key` gives with all for which it gives that, in the order of the first of each. */

@@ -3,14 +3,14 @@
 // usage: node --test page.test.mjs, with QCONFORM (the program), QCONFORM_CHROMIUM (the browser) and
 // QCONFORM_SAMPLES (reports/samples) in the environment
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { launch, openPage } from "./browser.mjs";
-import { manyCases } from "./many_cases.mjs";
+import { manyCases, manyFindings } from "./many.mjs";
 
 const { QCONFORM, QCONFORM_CHROMIUM, QCONFORM_SAMPLES } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -81,38 +81,61 @@ async function unfold(page, id) {
 test("renders every part", () =>
   onPage(async (page) => {
     const titles = await page.locator("h2").allTextContents();
-    assert.deepEqual(titles, ["Summary", "Verdicts", "Findings", "Coverage", "Errors", "Cases", "Speed", "Environment"]);
-    assert.equal(await page.locator("ol.findings > li").count(), report.findings.length);
+    assert.deepEqual(titles, ["Summary", "Findings", "Verdicts", "Coverage", "Errors", "Cases", "Speed", "Environment"]);
+    assert.equal(await page.locator("article.finding").count(), report.findings.length);
     for (const backend of report.backends) assert.equal(await page.locator("th.backend .name", { hasText: new RegExp(`^${backend.name}$`) }).count(), 1);
     assert.match(await page.locator(".conclusion").innerText(), /does not conform/);
+    const reached = report.corner_cases.filter((cornerCase) => cornerCase.cases > 0).length;
+    assert.equal(await page.locator("#coverage table").count(), 0, "each figure has its tables behind it");
+    await page.getByText(`${reached} of ${report.corner_cases.length} corner cases reached`, { exact: true }).click();
+    await page.locator(".corner-cases").waitFor();
     assert.equal(await page.locator(".corner-cases tbody tr").count(), report.corner_cases.length);
     assert.ok((await page.locator("#errors svg").count()) > 0);
     assert.ok((await page.locator("#speed svg").count()) > 0);
   }));
 
-test("the first screen says whether it conforms, what is wrong and how sure that is", async () => {
-  for (const viewport of [{ width: 1400, height: 900 }, { width: 420, height: 900 }]) {
+test("the first screen has the conclusions, with the wrong elements of the first finding", async () => {
+  const [finding] = report.findings;
+  for (const viewport of [{ width: 1280, height: 860 }, { width: 420, height: 900 }]) {
     await onPage(
       async (page) => {
-        const within = async (text) => {
-          const box = await page.getByText(text, { exact: true }).first().boundingBox();
-          assert.ok(box.y + box.height <= viewport.height, `${text} at ${box.y} of ${viewport.height}`);
+        const within = async (part, name) => {
+          const box = await part.boundingBox();
+          assert.ok(box.y + box.height <= viewport.height && box.x + box.width <= viewport.width, `${name} at ${box.x}, ${box.y} of ${viewport.height}`);
         };
-        for (const text of ["✗ does not conform", "Does it conform?", "What is wrong?", "How sure is that?"]) await within(text);
-        const blocks = await page.locator(".block").allInnerTexts();
-        for (const backend of report.backends) assert.ok(blocks[0].includes(`${backend.name} ${backend.conforms ? "✓" : "✗"}`), blocks[0]);
-        for (const { verdict, signature, diagnosis } of report.findings) {
-          assert.ok(blocks[1].includes(`${verdict}, ${signature}`), blocks[1]);
-          assert.ok(blocks[1].includes(diagnosis.defects[0].description), blocks[1]);
+        const lead = page.locator(".lead");
+        const answers = [["what", finding.worst.got], ["when", finding.diagnosis.region.conditions[0]], ["where", finding.diagnosis.where], ["why", finding.signature], ["do", finding.diagnosis.defects[0].stages]];
+        assert.deepEqual(await lead.locator("dt").allInnerTexts(), answers.map(([name]) => name));
+        for (const [i, [name, text]] of answers.entries()) {
+          const answer = lead.locator("dd").nth(i);
+          assert.ok((await answer.innerText()).includes(text), await answer.innerText());
+          await within(answer, name);
         }
-        const reached = report.corner_cases.filter((cornerCase) => cornerCase.cases > 0).length;
-        assert.ok(blocks[2].includes(`${reached} of ${report.corner_cases.length}`), blocks[2]);
-        assert.ok(blocks[2].includes(`seed ${report.seed}`), blocks[2]);
+        assert.equal(await page.locator("h1").innerText(), "✗ does not conform");
+        await within(page.locator("h1"), "the conclusion");
+        await within(lead.getByText(finding.replay), "the replay line");
+        await within(lead.locator("svg"), "the picture");
+        const { picture } = finding.telling;
+        assert.equal(await lead.locator("rect:not(.right)").count(), picture.wrong.length);
+        assert.ok((await lead.locator("svg").getAttribute("aria-label")).includes(`${picture.wrong_elements} of `));
       },
       { viewport },
     );
   }
 });
+
+test("says what is wrong, which backends conform, and how sure that is", () =>
+  onPage(async (page) => {
+    const blocks = await page.locator(".block").allInnerTexts();
+    for (const { verdict, signature, diagnosis } of report.findings) {
+      assert.ok(blocks[0].includes(`${verdict}, ${signature}`), blocks[0]);
+      assert.ok(blocks[0].includes(diagnosis.defects[0].description), blocks[0]);
+    }
+    for (const backend of report.backends) assert.ok(blocks[1].includes(`${backend.name} ${backend.conforms ? "✓" : "✗"}`), blocks[1]);
+    const reached = report.corner_cases.filter((cornerCase) => cornerCase.cases > 0).length;
+    assert.ok(blocks[2].includes(`${reached} of ${report.corner_cases.length}`), blocks[2]);
+    assert.ok(blocks[2].includes(`seed ${report.seed}`), blocks[2]);
+  }));
 
 test("a report without failures says so, and what it rests on", async () => {
   const passing = structuredClone(report);
@@ -126,7 +149,8 @@ test("a report without failures says so, and what it rests on", async () => {
   await onPage(
     async (page) => {
       assert.match(await page.locator(".conclusion").innerText(), /✓ conforms/);
-      assert.match(await page.locator(".block").nth(1).innerText(), /No failure was found/);
+      assert.match(await page.locator(".block").nth(0).innerText(), /No failure was found/);
+      assert.equal(await page.locator(".lead").count(), 0);
       assert.match(await page.locator(".block").nth(2).innerText(), /no tolerance/);
       assert.equal(await page.locator(".choosing").count(), 0);
     },
@@ -146,7 +170,7 @@ test("groups findings by cause, library and operator", () =>
     assert.equal((await headings()).length, new Set(report.findings.map((finding) => finding.operator)).size);
     await page.locator(".choosing").getByLabel("Group by").selectOption("none");
     assert.equal((await headings()).length, 0);
-    assert.equal(await page.locator("ol.findings > li").count(), report.findings.length);
+    assert.equal(await page.locator("article.finding").count(), report.findings.length);
     await page.locator(".choosing").getByLabel("Group by").selectOption("cause");
     await page.locator("select[name=cause]").selectOption(causes[1]);
     assert.equal((await headings()).length, 1, "empty groups are hidden");
@@ -167,7 +191,7 @@ test("groups releases and options of a library", async () => {
       const headings = await page.locator("#findings .group > h3").allInnerTexts();
       assert.deepEqual(headings.map((text) => text.split(" ")[0]), ["lib", "other"]);
       await page.locator("select[name=library]").selectOption("lib");
-      assert.equal(await page.locator("ol.findings > li:visible").count(), 2);
+      assert.equal(await page.locator("article.finding:visible").count(), 2);
     },
     { source: render(source, join(folder, "libraries.html")) },
   );
@@ -191,7 +215,7 @@ test("the address keeps what is shown: finding, part and filters", async () => {
     await page.waitForFunction(() => document.querySelector(".filters input").value === "x [1");
     assert.equal(await page.locator(".choosing").getByLabel("Backend").inputValue(), backend);
     assert.equal(await page.locator(".filters").getByLabel("Verdict").inputValue(), "any failure");
-    assert.equal(await page.locator("ol.findings > li:visible").count(), report.findings.filter((f) => f.backend === backend).length);
+    assert.equal(await page.locator("article.finding:visible").count(), report.findings.filter((f) => f.backend === backend).length);
     await page.evaluate(() => (location.hash = "#cases?case-verdict=no+such+verdict"));
     await page.waitForFunction(() => document.querySelector(".filters input").value === "");
     assert.equal(await page.locator(".filters").getByLabel("Verdict").inputValue(), "any verdict");
@@ -210,15 +234,15 @@ test("copies a link to a finding, which opens it", () =>
       await page.goto("about:blank");
       await page.goto(link);
       await page.locator(`#${id} > details[open]`).waitFor();
-      await page.waitForFunction((id) => document.activeElement.closest("li")?.id === id, id);
+      await page.waitForFunction((id) => document.activeElement.closest("article")?.id === id, id);
     },
     { permissions: ["clipboard-read", "clipboard-write"] },
   ));
 
 test("single keys lead through the findings, and can be switched off", () =>
   onPage(async (page) => {
-    const at = () => page.evaluate(() => document.activeElement.closest("ol.findings > li")?.id);
-    const order = await page.locator("ol.findings > li").evaluateAll((items) => items.map((item) => item.id));
+    const at = () => page.evaluate(() => document.activeElement.closest("article.finding")?.id);
+    const order = await page.locator("article.finding").evaluateAll((items) => items.map((item) => item.id));
     for (const id of order.slice(0, 2)) {
       await page.keyboard.press("j");
       assert.equal(await at(), id);
@@ -248,11 +272,11 @@ test("prints what is shown: findings opened, light, no controls", () =>
       await page.emulateMedia({ media: "print", colorScheme: "dark" });
       await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
       for (const { id, diagnosis } of shown) assert.ok((await page.locator(`#${id}`).innerText()).includes(diagnosis.where), id);
-      assert.equal(await page.locator("ol.findings > li:visible").count(), shown.length);
+      assert.equal(await page.locator("article.finding:visible").count(), shown.length);
       for (const selector of ["nav", ".choosing", ".filters", "button.copy"]) assert.equal(await page.locator(`${selector}:visible`).count(), 0, selector);
       assert.equal(await paper(), "rgb(255, 255, 255)");
       await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
-      assert.equal(await page.locator("ol.findings > li > details[open]").count(), 1);
+      assert.equal(await page.locator("article.finding > details[open]").count(), 0);
     },
     { colorScheme: "dark" },
   ));
@@ -294,7 +318,7 @@ test("compares with a baseline: what is new, gone and stayed", async () => {
         assert.equal(await page.locator(`#${added.id} .change`).innerText(), "new");
         assert.equal(await page.locator(`#${grown.id} .change`).innerText(), "grew");
         await page.locator("select[name=change]").selectOption("new");
-        assert.equal(await page.locator("ol.findings > li:visible").count(), 1);
+        assert.equal(await page.locator("article.finding:visible").count(), 1);
         await assertAccessible(page, { within: "#compared", rules: colorScheme === "dark" ? contrast : undefined });
         const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
         assert.ok(content <= screen, `${content} > ${screen}`);
@@ -378,7 +402,7 @@ test("filters findings, and a link to one that is hidden shows it", async () => 
   writeFileSync(source, JSON.stringify(many));
   await onPage(
     async (page) => {
-      const shown = () => page.locator("ol.findings > li:visible").count();
+      const shown = () => page.locator("article.finding:visible").count();
       assert.equal(await shown(), 12);
       await page.locator(".choosing").getByLabel("Backend").selectOption("one");
       assert.equal(await shown(), 3);
@@ -518,6 +542,42 @@ test("keeps few rows of 10,000 cases in the document", async (context) => {
   );
 });
 
+test("12,000 findings make a small page, and few of them are in the document", async (context) => {
+  const source = join(folder, "many-findings.json");
+  writeFileSync(source, JSON.stringify(manyFindings(report, 12_000)));
+  const many = render(source, join(folder, "many-findings.html"));
+  const { size } = statSync(many);
+  context.diagnostic(`${size} bytes`);
+  assert.ok(size <= 8_000_000, `${size} bytes`);
+  await onPage(
+    async (page) => {
+      const findings = page.locator("article.finding");
+      const status = page.locator(".choosing [role=status]");
+      assert.equal(await status.innerText(), "12,000 of 12,000 findings");
+      assert.ok((await findings.count()) < 100, `${await findings.count()} findings`);
+      assert.ok((await page.locator("*").count()) < 30_000, `${await page.locator("*").count()} elements`);
+      await page.locator("select[name=group]").selectOption("none");
+      await page.locator("#findings").evaluate((part) => part.scrollIntoView({ block: "end" }));
+      await page.locator("#F12000").waitFor();
+      assert.ok((await findings.count()) < 100);
+      await page.evaluate(() => (location.hash = "F6000"));
+      await page.locator("#F6000 > details[open]").waitFor();
+      const box = await page.locator("#F6000").boundingBox();
+      assert.ok(box.y >= 0 && box.y < 900, `at ${box.y}`);
+      assert.equal(await page.locator("#F6001").count(), 1, "its neighbours are there");
+      await page.locator("select[name=operator]").selectOption(report.findings[4].operator);
+      assert.equal(await page.locator("#F12000").count(), 0);
+      await page.locator("select[name=operator]").selectOption("any operator");
+      assert.equal(await status.innerText(), "12,000 of 12,000 findings");
+      await page.locator("select[name=backend]").selectOption({ index: 1 });
+      assert.ok(Number((await status.innerText()).split(" ")[0]) < 100);
+      const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+      context.diagnostic(`first paint after ${Math.round(paint)} ms`);
+    },
+    { source: many },
+  );
+});
+
 test("shows how a campaign went, in charts and in tables", async () => {
   const source = render(sample("campaign.json"), join(folder, "campaign.html"));
   for (const colorScheme of ["light", "dark"]) {
@@ -526,7 +586,7 @@ test("shows how a campaign went, in charts and in tables", async () => {
         const part = page.locator("#campaign");
         const { course, runs } = campaign.campaign;
         const titles = await part.locator("figcaption strong").allTextContents();
-        assert.deepEqual(titles, ["Cases over time", "Cases a second of one job", "Corner cases reached", "Findings"]);
+        assert.deepEqual(titles, ["Causes", "Corner cases reached", "Cases over time", "Cases a second of one job"]);
         assert.equal(await part.locator("svg[role=img][aria-label]").count(), titles.length);
         assert.equal(await part.getByRole("region", { name: "Runs of the campaign" }).locator("tbody tr").count(), runs.length);
         const rows = async (title) => {
@@ -540,16 +600,36 @@ test("shows how a campaign went, in charts and in tables", async () => {
         assert.equal((await rows("Cases a second of one job")).length, course.groups.length);
         const cornerCases = await rows("Corner cases reached");
         assert.equal(cornerCases.length, course.corner_cases.length);
-        const findings = await rows("Findings");
-        assert.equal(findings.length, campaign.findings.length);
-        const within = findings.map((text) => Number(text.split("\t").pop().replaceAll(",", "")));
-        assert.deepEqual(within, [...within].sort((a, b) => a - b));
+        const causes = await rows("Causes");
+        assert.equal(causes.length, new Set(campaign.findings.map((finding) => finding.signature)).size);
+        const within = causes.map((text) => Number(text.split("\t").pop().replaceAll(",", "")));
+        assert.deepEqual(within, [...within].sort((a, b) => b - a), "the newest first");
         assert.ok(within.every((cases) => cases > 0 && cases <= campaign.results.cases));
         await assertAccessible(page, { within: "#campaign", rules: colorScheme === "dark" ? contrast : undefined });
       },
       { source, colorScheme, bypassCSP: true },
     );
   }
+});
+
+test("marks the causes that the last night of a campaign found", async () => {
+  const nightly = structuredClone(campaign);
+  const [run] = nightly.campaign.runs;
+  const half = run.cases / 2;
+  nightly.campaign.runs = ["2026-11-25", "2026-11-26"].map((day) => ({ ...run, started: `${day}T01:00:00Z`, cases: half }));
+  const late = nightly.findings.pop();
+  nightly.findings.push({ ...late, signature: "met-late", first_case: half + 100 });
+  const source = join(folder, "nightly.json");
+  writeFileSync(source, JSON.stringify(nightly));
+  await onPage(
+    async (page) => {
+      const newest = await page.locator("#campaign .brief > li").allInnerTexts();
+      assert.match(newest[0], /met-late new\n.*\n.*in the run of 11-26$/);
+      assert.ok(newest.slice(1).every((text) => !text.includes(" new") && text.endsWith("in the run of 11-25")), newest.join("; "));
+      assert.ok((await page.locator("#campaign svg").first().textContent()).includes("11-25"), "where the first night ended");
+    },
+    { source: render(source, join(folder, "nightly.html")) },
+  );
 });
 
 /** A chain of `count` nodes, each of which also reads what some earlier one gives; two outputs. */
@@ -627,7 +707,7 @@ test("draws the graph of a finding and marks the output that is wrong, by a word
           const lines = await item.locator("ol.values li").allInnerTexts();
           assert.equal(lines.length, nodes.length + outputs.length + example.graph.inputs.length + example.graph.initializers.length);
           assert.ok(lines.some((line) => line.startsWith(`output ${wrong}`) && line.includes(`✗ wrong: at [${worst.index.join(",")}], got ${worst.got}`)));
-          assert.ok((await item.locator("dl.facts.stacked").innerText()).includes(`${wrong}[${worst.index.join(",")}] got`));
+          assert.ok((await item.locator(".conclusions").innerText()).includes(`${wrong}[${worst.index.join(",")}] got`));
         }
         const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
         assert.ok(content <= screen, `${content} > ${screen}`);
@@ -723,6 +803,7 @@ test("embedded text cannot end its element", async () => {
   await onPage(
     async (page) => {
       assert.equal(await page.evaluate(() => window.broken), undefined);
+      await unfold(page, hostile.findings[0].id);
       assert.ok((await page.locator("#findings").textContent()).includes(text));
     },
     { source: render(source, join(folder, "hostile.html")) },
