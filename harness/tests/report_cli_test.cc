@@ -113,7 +113,7 @@ TEST_F(FormsOfReports, ThePageComparesWithABaseline) {
   const std::string report = at("run/report.json");
   const auto html = qconform("report html " + report + " --compare " + report + " -o " + at("compared.html"));
   EXPECT_EQ(html.exit_code, 0) << html.output;
-  EXPECT_THAT(text("compared.html"), HasSubstr(R"({"format":"qconform-gate")"));
+  EXPECT_NE(text("compared.html"), text("run/report.html"));
   const auto gate = qconform("gate --baseline " + report + " " + report + " --html " + at("gate.html"));
   EXPECT_EQ(gate.exit_code, 0) << gate.output;
   EXPECT_EQ(text("gate.html"), text("compared.html"));

@@ -26,6 +26,9 @@ function title(finding: Finding, changes: Changes): Child {
   ];
 }
 
+// More are no choice for a person, and take a browser long to lay out: the filter by text finds each.
+const MOST_CHOICES = 500;
+
 type Of = (finding: Finding) => string;
 
 /** What findings can be told apart by. */
@@ -62,7 +65,7 @@ class Findings {
     for (const [name, of] of Object.entries(this.features)) {
       const values = [...new Set(list.map(of))].sort();
       const repeats = name === "Library" && values.length === new Set(list.map(this.features.Backend!)).size;
-      if (values.length > 1 && !repeats) this.filters.push({ name, of, control: choice([`any ${name.toLowerCase()}`, ...values]) });
+      if (values.length > 1 && values.length <= MOST_CHOICES && !repeats) this.filters.push({ name, of, control: choice([`any ${name.toLowerCase()}`, ...values]) });
     }
   }
 
