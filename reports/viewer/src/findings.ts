@@ -61,7 +61,7 @@ class Findings {
     changes: Changes,
   ) {
     this.features = features(report, changes);
-    this.rows = new Map(list.map((finding) => [finding, { height: 33, element: once(() => item(finding, changes)) }]));
+    this.rows = new Map(list.map((finding) => [finding, { height: 32, element: once(() => item(finding, changes)) }]));
     for (const [name, of] of Object.entries(this.features)) {
       const values = [...new Set(list.map(of))].sort();
       const repeats = name === "Library" && values.length === new Set(list.map(this.features.Backend!)).size;

@@ -58,20 +58,25 @@ export function manyFindings(report, count) {
   };
   let values = 0;
   const bounded = (part) => {
-    if (part?.picture === undefined) return;
-    values += valuesIn(part.picture);
-    if (values > MOST_VALUES) delete part.picture;
+    values += part.picture ? valuesIn(part.picture) : 0;
+    return values > MOST_VALUES ? { ...part, picture: undefined } : part;
   };
   const findings = [...Array(count).keys()].map((i) => {
     const from = report.findings[i % report.findings.length];
+    const { shrinking, telling } = from;
     const id = `F${i + 1}`;
     const backend = `library:${random(40)}.${random(10)}@${["avx2", "avx512", "neon", "scalar"][random(4)]}`;
-    const cause = `${from.signature}-${random(900)}`;
-    const finding = { ...varied(from), id, backend, operator: from.operator, verdict: from.verdict, signature: cause, worst: { ...varied(from.worst), index: from.worst.index } };
-    finding.example = { ...finding.example, file: `${id}.json`, model: `${id}.onnx`, folder: id };
-    finding.replay = `qconform replay run/${id}.json --backend ${backend}`;
-    for (const part of [finding, finding.shrinking?.original, finding.telling]) bounded(part);
-    return finding;
+    const finding = varied({ ...bounded(from), shrinking: { ...shrinking, original: bounded(shrinking.original) }, telling: bounded(telling) });
+    return {
+      ...finding,
+      id,
+      backend,
+      operator: from.operator,
+      verdict: from.verdict,
+      signature: `${from.signature}-${random(900)}`,
+      example: { ...finding.example, file: `${id}.json`, model: `${id}.onnx`, folder: id },
+      replay: `qconform replay run/${id}.json --backend ${backend}`,
+    };
   });
   return { ...report, findings };
 }

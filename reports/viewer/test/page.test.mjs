@@ -575,8 +575,10 @@ test("12,000 findings make a small page, and few of them are in the document", a
       assert.ok((await findings.count()) < 100, `${await findings.count()} findings`);
       assert.ok((await page.locator("*").count()) < 5_000, `${await page.locator("*").count()} elements`);
       await page.locator("select[name=group]").selectOption("none");
-      await page.locator("#findings").evaluate((part) => part.scrollIntoView({ block: "end" }));
-      await page.locator("#F12000").waitFor();
+      await page.waitForFunction(() => {
+        document.querySelector("#findings").scrollIntoView({ block: "end" });
+        return document.querySelector("#F12000") !== null;
+      });
       assert.ok((await findings.count()) < 100);
       await page.evaluate(() => (location.hash = "F6000"));
       await page.locator("#F6000 > details[open]").waitFor();
