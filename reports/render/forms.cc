@@ -97,7 +97,7 @@ std::string packed(const Json& documents) {
   uLongf size = compressBound(text.size());
   std::string bytes(size, '\0');
   if (compress2(reinterpret_cast<Bytef*>(bytes.data()), &size, reinterpret_cast<const Bytef*>(text.data()), text.size(),
-                Z_DEFAULT_COMPRESSION) != Z_OK) {
+                Z_BEST_COMPRESSION) != Z_OK) {
     throw std::bad_alloc();  // The room is enough, so that nothing else can fail.
   }
   bytes.resize(size);
