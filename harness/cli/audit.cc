@@ -8,6 +8,7 @@
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/judge_suites.h"

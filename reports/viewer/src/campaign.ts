@@ -186,10 +186,30 @@ function newestFirst(causes: Cause[], ends: Rule[]): HTMLElement {
   );
 }
 
+/** All causes of the campaigns of this folder, by the night in which each was met first. */
+function overNights(campaign: Campaign): HTMLElement | null {
+  const known = [...(campaign.causes ?? [])].sort((a, b) => b.first_seen.localeCompare(a.first_seen));
+  const times = [...new Set(known.flatMap((cause) => [cause.first_seen, cause.last_seen]))].sort();
+  if (times.length < 2) return null;
+  const points = times.map((time) => {
+    const met = known.filter((cause) => cause.first_seen <= time).length;
+    return { x: new Date(time), y: met, title: `${time.slice(0, 10)}: ${counted(met, "cause")} so far` };
+  });
+  const chart = chartOf(
+    "Causes over nights",
+    points.map((point) => point.title).join("; "),
+    [axisX({ ticks: Math.min(points.length, 6) }), line(points, { x: "x", y: "y", stroke: "var(--bad)", strokeWidth: 2, curve: "step-after" }), dot(points, { x: "x", y: "y", r: 3, fill: "var(--bad)", title: "title" })],
+    { label: "reports of this folder", type: "utc" },
+  );
+  const rows = known.map((cause) => h("tr", {}, h("th", { scope: "row" }, `${cause.operator}: ${cause.signature}`), h("td", {}, cause.first_seen.slice(0, 10)), h("td", {}, cause.last_seen.slice(0, 10))));
+  return figure("Causes over nights", "distinct ones, each since the report that met it first", chart, ["Cause", "First met", "Last met"], rows);
+}
+
 function charts(report: Report, campaign: Campaign): (HTMLElement | null)[] {
   const timeline = campaign.course;
   const overTime = casesOverTime(campaign);
-  if (timeline === undefined) return [overTime];
+  const allNights = overNights(campaign);
+  if (timeline === undefined) return [allNights, overTime];
   const at = (index: number) => casesUpTo(timeline, index, campaign.block_cases);
   const total = timeline.groups.reduce((sum, group) => sum + group.cases, 0);
   const cornerCases = byFirst(timeline.corner_cases.map((cornerCase) => ({ cases: at(cornerCase.case), what: cornerCase.id })));
@@ -198,6 +218,7 @@ function charts(report: Report, campaign: Campaign): (HTMLElement | null)[] {
   return [
     causes.length > 0 ? discoveries("Causes", "distinct ones, each where it was met first", "Cause", causes, total, "var(--bad)", ends.slice(0, -1)) : null,
     causes.length > 0 ? newestFirst(causes, ends) : null,
+    allNights,
     cornerCases.length > 0 ? discoveries("Corner cases reached", `${cornerCases.length} of ${report.corner_cases.length}`, "Corner case", cornerCases, total, "var(--good)") : null,
     overTime,
     speedOfJobs(campaign, timeline),

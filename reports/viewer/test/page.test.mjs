@@ -743,6 +743,30 @@ test("draws the graph of a finding and marks the output that is wrong, by a word
   });
 });
 
+test("shows when the causes of a folder's campaigns were met", async () => {
+  const nightly = structuredClone(campaign);
+  const [cause] = nightly.findings;
+  const known = { backend: cause.backend, operator: cause.operator, verdict: cause.verdict, signature: cause.signature, text: "wrong" };
+  nightly.campaign.causes = [
+    { ...known, first_seen: "2026-11-20T01:00:00Z", last_seen: "2026-11-26T01:00:00Z" },
+    { ...known, signature: "gone-since", first_seen: "2026-11-20T01:00:00Z", last_seen: "2026-11-21T01:00:00Z" },
+    { ...known, signature: "of-today", first_seen: "2026-11-26T01:00:00Z", last_seen: "2026-11-26T01:00:00Z" },
+  ];
+  const file = join(folder, "known.json");
+  writeFileSync(file, JSON.stringify(nightly));
+  await onPage(
+    async (page) => {
+      const figure = page.locator("#campaign figure", { hasText: "Causes over nights" });
+      await figure.locator("summary").click();
+      const rows = await figure.locator("tbody tr").allInnerTexts();
+      assert.equal(rows.length, 3);
+      assert.ok(rows[0].includes("of-today") && rows[0].includes("2026-11-26"), "the newest comes first");
+      assert.ok((await figure.locator("svg").first().getAttribute("aria-description")).includes("2026-11-20: 2 causes so far"));
+    },
+    { source: render(file, join(folder, "known.html")) },
+  );
+});
+
 test("a merged campaign, and one without blocks, have a page", async () => {
   const merged = structuredClone(campaign);
   merged.campaign.progress = [];
