@@ -91,7 +91,8 @@ Result<Json> matrix_of_releases(std::string_view report_json) {
   return parsed(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion, kReportLimits);
 }
 
-// Deflated, since findings say much in the same words. Base64 has no "<", which could end the element that holds it.
+// The text is deflated because findings say much in the same words. Base64 has no "<", which could end the element that
+// holds it.
 std::string packed(const Json& documents) {
   const std::string text = documents.dump(-1, ' ', false, Json::error_handler_t::replace);
   uLongf size = compressBound(text.size());

@@ -7,7 +7,7 @@
 
 namespace qconform::report {
 
-/// The page's text: `begin`, the documents, `end`.
+/// The page's text is `begin`, the documents, `end`.
 struct Viewer {
   std::span<const std::string_view> begin;
   std::span<const std::string_view> end;

@@ -27,7 +27,7 @@ async function bundled(file, options = {}) {
   return result.outputFiles[0].text.trim();
 }
 
-// What stands before and behind the documents, which C++ puts there.
+// Returns the text before and behind the documents, which C++ puts there.
 function pieces(template, parts) {
   const filled = template.replace(/@(STYLE|SCRIPT)@/g, (_, name) => parts[name]);
   const around = filled.split("@DOCUMENTS@");

@@ -127,10 +127,10 @@ interface Rule {
   name: string;
 }
 
-// Dots of a longer line would be one band.
+// The dots of a longer line would be one band.
 const MOST_DOTS = 200;
 
-// A line that rises by one with each thing that was met for the first time; the table has the newest first.
+// The line rises by one with each thing that was met for the first time; the table has the newest first.
 function discoveries(title: string, note: string, of: string, steps: Step[], total: number, colour: string, rules: Rule[] = []): HTMLElement {
   const points = steps.map((step, position) => ({ x: step.cases, y: position + 1, title: `${step.what}: within ${counted(step.cases, "case")}` }));
   const stairs = [{ x: 1, y: 0 }, ...points.flatMap((point, position) => [{ x: point.x, y: position }, point]), { x: total, y: points.length }];
@@ -159,7 +159,7 @@ interface Cause extends Step {
   finding: Finding;
 }
 
-/** Each cause where it was met first. */
+/** Returns each cause where it was met first. */
 function causesMet(report: Report, at: (index: number) => number): Cause[] {
   const met = report.findings.filter((finding) => finding.first_case !== undefined && !finding.waiver);
   return grouped(met, causeOf)
@@ -167,7 +167,7 @@ function causesMet(report: Report, at: (index: number) => number): Cause[] {
     .sort((a, b) => a.cases - b.cases);
 }
 
-// Of a campaign that one machine continued night after night: the cases behind each night, and its date.
+// If one machine continued a campaign night after night, returns the cases behind each night, and its date.
 function nights(campaign: Campaign): Rule[] {
   if (campaign.progress.length === 0 || campaign.runs.some((run) => run.shard !== "")) return [];
   let cases = 0;

@@ -1,4 +1,4 @@
-// What the cases reached: suites, the parameter space, corner cases. Each is one figure, and its tables behind it.
+// The page says what the cases reached: each kind of coverage is one figure, with its tables behind it.
 import { figureFold, h, number, numberHead, section, table, type Child } from "./dom";
 import type { Coverage, CornerCase, Report, Suite } from "./model";
 import { byFrequency, count, counted, percent } from "./text";

@@ -1,4 +1,4 @@
-// The documents that the page carries, deflated and in base64.
+// The page carries its documents deflated and in base64.
 import type { Bench, Gate, Matrix, Report } from "./model";
 
 interface Documents {

@@ -68,7 +68,7 @@ export function section(id: string, title: string, ...children: Child[]): HTMLEl
   return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), children);
 }
 
-/** Makes it when it is asked for, and only then. */
+/** Calls `make` when its result is asked for the first time. */
 export function once<T>(make: () => T): () => T {
   let made: { it: T } | undefined;
   return () => (made ??= { it: make() }).it;
@@ -85,15 +85,14 @@ export function fold(title: Child, make: () => Child): HTMLElement {
   return details;
 }
 
-/** A figure, and behind it what it counts. */
+/** Shows a figure, and behind it what it counts. */
 export function figureFold(figure: string, what: string, make: () => Child): HTMLElement {
   return fold([h("strong.figure", {}, figure), ` ${what}`], make);
 }
 
-// A longer table is made when it is asked for.
+// A longer table is folded, and made when it is opened.
 const MOST_ROWS = 100;
 
-/** A table, folded where it is long. */
 export function comparisonTable<T>(caption: string, heads: Child[], list: T[], row: (each: T) => HTMLElement): HTMLElement {
   const make = () => table(caption, heads, list.map(row));
   return list.length > MOST_ROWS ? fold(`${caption}, as a table`, make) : make();

@@ -1,4 +1,4 @@
-// One finding: the conclusions, the picture of it, and all that they rest on.
+// A finding has conclusions, pictures, and all that they rest on.
 import { addressOf } from "./address";
 import { commandLine, copyButton } from "./copy";
 import { h, replace, type Child } from "./dom";
@@ -56,7 +56,7 @@ function worst(finding: Finding): Child {
   return [`${wrongElement(finding)} got ${element.got}, admissible ${element.admissible}`, element.exact ? h("span.note", {}, ` exact ${element.exact}`) : null];
 }
 
-/** What the finding is, in one line with `beside`, and the five answers that one looks for first. */
+/** Says in one line, with `beside`, what the finding is, and gives the five answers that one looks for first. */
 export function conclusions(finding: Finding, beside: Child): HTMLElement {
   const { diagnosis } = finding;
   const stages = [...new Set(diagnosis?.defects.map((defect) => defect.stages))].join(", ");
@@ -148,7 +148,7 @@ function picturesOf(finding: Finding): [string, Picture][] {
   return all.filter((each): each is [string, Picture] => each[1] !== undefined);
 }
 
-/** The picture with the clearest pattern, small. */
+/** Draws the picture with the clearest pattern, small. */
 export function glance(finding: Finding): Child {
   const last = picturesOf(finding).pop();
   return last === undefined ? null : thumbnail(last[1], `Output of ${finding.id}, ${last[0]}`);

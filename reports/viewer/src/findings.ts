@@ -146,13 +146,13 @@ function wordsOf(finding: Finding): string {
     .toLowerCase();
 }
 
-/** What a baseline lacks comes first. */
+/** Findings that a baseline lacks come first. */
 export function newFirst(report: Report, changes: Changes): Finding[] {
   const isNew = (finding: Finding) => changeOf(finding, changes)?.text === "new";
   return [...report.findings.filter(isNew), ...report.findings.filter((finding) => !isNew(finding))];
 }
 
-/** Returns with the section what opens a finding by its id, if it has it. */
+/** Returns the section, and a function that opens a finding by its id and says whether there is one. */
 export function findings(report: Report, changes: Changes): [HTMLElement, (id: string) => boolean] {
   const list = newFirst(report, changes);
   const waived = list.filter((finding) => finding.waiver).length;

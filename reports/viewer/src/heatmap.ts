@@ -58,7 +58,7 @@ function largestError(picture: Picture): number {
   return Math.max(1, ...picture.wrong.map((p) => Math.abs(errorAt(picture, p))).filter((error) => !Number.isNaN(error)));
 }
 
-// Glyphs and signs, so that no colour has to be told from another.
+// Glyphs and signs stand beside the colours, so that nobody has to tell these apart.
 function lookOf(picture: Picture, position: number, wrong: boolean, largest: number) {
   const error = errorAt(picture, position);
   const kind = !wrong ? "right" : Number.isNaN(error) || error === 0 ? "odd" : error < 0 ? "low" : "high";
@@ -280,14 +280,14 @@ export function heatMap(picture: Picture, title: string): HTMLElement {
   return new HeatMap(picture, title).build();
 }
 
-/** Planes of a thumbnail, and its size in pixels. */
+/** A thumbnail has at most so many planes and pixels; smaller cells have no room for glyphs or values. */
 const GLANCED = 24;
 const GLANCE_WIDTH = 560;
 const GLANCE_HEIGHT = 300;
 const GLYPH_CELL = 11;
 const VALUE_CELL = 40;
 
-/** The planes with wrong elements side by side, as large as they fit. */
+/** Draws the planes with wrong elements side by side, as large as they fit. */
 export function thumbnail(picture: Picture, title: string): HTMLElement {
   const wrong = isWrong(picture);
   const { rows, columns, planes } = shapeOf(picture, wrong);

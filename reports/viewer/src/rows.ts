@@ -1,9 +1,9 @@
-// A list of which only the rows in sight are in the document.
+// Only those rows of a list are in the document that are in sight.
 
 export interface Row {
   /** Gives the same element every time: it keeps what one has opened in it. */
   element: () => HTMLElement;
-  /** Until it is measured. */
+  /** It is an estimate until the element is measured. */
   height: number;
 }
 
@@ -13,7 +13,7 @@ const MARGIN = 800; // pixels beyond what is in sight
 
 export class Rows {
   private rows: Row[] = [];
-  private readonly measured = new Map<Element, Row>();
+  private readonly measured = new WeakMap<Element, Row>();
   private readonly sizes = new ResizeObserver((entries) => {
     for (const { target, borderBoxSize } of entries) if (target.isConnected) this.measured.get(target)!.height = borderBoxSize[0]!.blockSize;
     this.draw();

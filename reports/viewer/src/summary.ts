@@ -7,7 +7,7 @@ import { newFirst } from "./findings";
 import type { Backend, Finding, Gate, Report } from "./model";
 import { causeOf, conclusionOf, count, counted, descriptionOf, failures, grouped, headline, percent, seconds, shellWord, shortList, toneOf, type Tone } from "./text";
 
-// As many as a block shows; the rest is counted, and stands below.
+// A block shows so many; the rest is counted, and stands below.
 const MOST = 8;
 
 function sum(backend: Backend, of: (result: Backend["operators"][string]) => number): number {
@@ -68,7 +68,7 @@ function causeLine([cause, list]: [string, Finding[]], changes: Changes): Child 
   ];
 }
 
-/** Shares of the cases, drawn; numbers stand beside. */
+/** Draws shares of the cases; numbers stand beside. */
 export function bar(verdicts: Record<string, number>): HTMLElement {
   const order: Tone[] = ["good", "aside", "bad"];
   const parts = Object.entries(verdicts).filter(([, cases]) => cases > 0).sort(([a], [b]) => order.indexOf(toneOf(a)) - order.indexOf(toneOf(b)));
@@ -86,13 +86,13 @@ function backendLine(backend: Backend): Child {
   return [h("strong", {}, backend.name), h(`span.${tone}`, {}, ` ${text}${backend.decides ? "" : ", not counted"}`), h("span.note", {}, ` ${counts.join(", ")}`), bar(verdicts)];
 }
 
-// The first of them, and a link to where the others are.
+// Shows the first of them, and a link to where the others are.
 function block<T>(title: string, all: T[], line: (each: T) => Child, part: string, what: string, note: Child): HTMLElement {
   const rest = all.length - MOST;
   return h("div.block", {}, h("h3", {}, title), h("ul.brief", {}, all.slice(0, MOST).map((each) => h("li", {}, line(each))), rest > 0 ? h("li", {}, h("a", { href: `#${part}` }, `and ${counted(rest, what)} more`)) : null), note);
 }
 
-// First those that decide, and of them those that fail.
+// Backends that decide come first, and among them those that fail.
 function backendsOf(report: Report): Backend[] {
   const order: Record<Tone, number> = { bad: 0, good: 1, aside: 2 };
   const rank = (backend: Backend) => (backend.decides ? 0 : 3) + order[conclusionOf(backend).tone];
@@ -113,7 +113,7 @@ function gaps(report: Report): string[] {
   ].filter((gap) => gap !== "");
 }
 
-// A figure, and what it counts.
+// Each figure stands with what it counts.
 function evidence(report: Report): [Child, string][] {
   const cases = report.suites.reduce((all, suite) => all + suite.cases, 0);
   const elements = report.backends.reduce((all, backend) => all + sum(backend, (result) => result.elements), 0);

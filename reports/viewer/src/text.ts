@@ -92,7 +92,7 @@ export function causeOf({ verdict, signature }: { verdict: string; signature: st
   return signature === verdict || signature.startsWith(`${verdict}:`) ? signature : `${verdict}, ${signature}`;
 }
 
-/** What the defects of a diagnosis do: "a padded tap is raw 0, not the zero point". */
+/** Says what the defects of a diagnosis do: "a padded tap is raw 0, not the zero point". */
 export function descriptionOf(finding: Finding): string {
   return (finding.diagnosis?.defects ?? []).map((defect) => defect.description).join("; ");
 }

@@ -1,6 +1,6 @@
 // Reports with much in them, made from one with little.
 
-/** The single cases of the report, again and again. */
+/** Repeats the single cases of the report. */
 export function manyCases(report, count) {
   const { results } = report;
   const rows = [...Array(count).keys()].map((row) => row % results.id.length);
@@ -31,16 +31,16 @@ export function manyCases(report, count) {
   };
 }
 
-// What numbers of a finding are about: with others in their place it would contradict itself.
+// A finding would contradict itself with other numbers in these.
 const KEPT = new Set(["shape", "begin", "extent", "wrong", "worst", "index", "geometry", "wrong_elements", "type", "name", "admissible"]);
-// As the program has it: the values in the maps of one report.
+// The program bounds the values in the maps of a report so.
 const MOST_VALUES = 400_000;
 
 function valuesIn({ got, inputs }) {
   return got.values.length + inputs.reduce((sum, input) => sum + input.values.length, 0);
 }
 
-/** `count` findings like those of the report, with other backends and causes, and with other digits in every text and number. */
+/** Makes findings like those of the report, with other backends and causes, and other digits in every text and number. */
 export function manyFindings(report, count) {
   let state = 1;
   const random = (below) => {
