@@ -115,7 +115,7 @@ export function verdicts(report: Report): HTMLElement {
     numberHead("Cases"),
     numberHead("Right"),
     "Failures",
-    "Declined, refused, vacuous, not judged",
+    "Not counted",
     h("th", { scope: "col", "aria-hidden": "true" }, "Share"),
     "Tier (elements)",
     numberHead("Wrong elements"),
