@@ -32,8 +32,8 @@ bool follows(const SuspectLines& lines, const FileLine& line, const LineCounts& 
 
 }  // namespace
 
-CodeSpectra::Run CodeSpectra::watching(const Run& run) {
-  return [this, &run](const Case& test_case) {
+CodeSpectra::Run CodeSpectra::watching(Run run) {
+  return [this, run = std::move(run)](const Case& test_case) {
     code_.forget();
     Outcome outcome = run(test_case);
     if (runs_.size() >= kMostRuns || !cases_.insert(digest_of(test_case)).second) return outcome;

@@ -25,8 +25,8 @@ class CodeSpectra {
   CodeSpectra(Backend& backend, const Policy& policy) : code_(*backend.code_coverage()), policy_(policy) {}
 
   /// Runs cases as `run` does, and notes which edges each executes and whether it fails: of each case once, and of
-  /// kMostRuns cases at most. Both outlive the result.
-  [[nodiscard]] Run watching(const Run& run);
+  /// kMostRuns cases at most. This object outlives the result.
+  [[nodiscard]] Run watching(Run run);
   /// Ranks lines by Ochiai's coefficient: failing cases that execute a line, over the root of all failing ones times
   /// all that execute it. A line with several blocks counts by the most suspect one. Lines that as great a share of the
   /// passing cases executes tell nothing, and are left out. Errors: of list_code(), and where the plugin has no debug

@@ -143,14 +143,16 @@ TEST_P(Cover, ExplainNamesTheLinesOfAFailure) {
 // The places that code scanning shows, and a person reads.
 TEST_P(Cover, RunNamesTheLinesOfItsFindings) {
   const std::string wrong = " --backend plugin:" QCONFORM_PLUGINS "/covered_" + GetParam() + "_wrong.so";
-  const auto ran =
-      qconform("run --suite random --cases 400 --seed 3 --sarif " + at("run.sarif") + " --out " + at("run") + wrong);
+  const std::string cases =
+      " --case 'ConvInteger x:u8[1,1,5] w:s8[1,1,2]=1,-1' --case 'ConvInteger x:u8[1,1,6] w:s8[1,1,1]=2'";
+  const auto ran = qconform("run --sarif " + at("run.sarif") + " --out " + at("run") + cases + wrong);
   ASSERT_EQ(ran.exit_code, 1) << ran.output;
   EXPECT_THAT(ran.output, ContainsRegex("source .*covered\\.c:[0-9-]+ in one_more: [0-9]+ of [0-9]+ failing"));
   const auto sarif = nlohmann::json::parse(*read_file(at("run.sarif"), 1 << 26));
   const auto& place = sarif.at("runs").at(0).at("results").at(0).at("locations").at(0).at("physicalLocation");
   EXPECT_THAT(place.at("artifactLocation").at("uri").get<std::string>(), HasSubstr("covered.c"));
-  EXPECT_EQ(place.at("region").at("startLine"), marked_line("wrong"));
+  EXPECT_LE(place.at("region").at("startLine"), marked_line("wrong"));
+  EXPECT_GE(place.at("region").value("endLine", std::uint64_t{0}), marked_line("wrong"));
 }
 
 TEST_P(Cover, WritesTheLinesForOtherTools) {

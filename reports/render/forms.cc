@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <zlib.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <new>
@@ -116,8 +116,7 @@ Result<std::string> to_html(const PageDocuments& documents) {
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
   Json json;
-  QCONFORM_ASSIGN(json["report"],
-                  parsed(documents.report, "report", Report::kFormat, Report::kVersion, kReportLimits));
+  QCONFORM_ASSIGN(json["report"], parsed(documents.report, "report", Report::kFormat, Report::kVersion, kReportLimits));
   QCONFORM_ASSIGN(json["bench"],
                   optional(documents.bench, "bench", BenchDocument::kFormat, BenchDocument::kVersion, {}));
   QCONFORM_ASSIGN(json["comparison"], optional(documents.comparison, "comparison", gate::GateResult::kFormat,

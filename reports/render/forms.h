@@ -39,6 +39,7 @@ struct PageDocuments {
 struct SourcePlace {
   std::string file;
   std::uint64_t line = 0;  ///< 0 where none is stated
+  std::uint64_t last = 0;  ///< the last of several lines; 0: there is one
 };
 [[nodiscard]] SourcePlace source_place(std::string_view text);
 /// The most suspect line of an instrumented plugin's finding, relative to the folder that qconform runs in if it lies

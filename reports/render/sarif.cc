@@ -64,6 +64,7 @@ Json location(const std::string& source, const Finding& finding) {
   if (const SourcePlace place = source_place(finding, source); !place.file.empty()) {
     location["physicalLocation"] = {{"artifactLocation", {{"uri", uri_of(place.file)}}},
                                     {"region", {{"startLine", std::max<std::uint64_t>(place.line, 1)}}}};
+    if (place.last > place.line) location["physicalLocation"]["region"]["endLine"] = place.last;
   }
   const std::string name = fmt::format("{} on {}", finding.op_type, shown(finding.backend));
   location["logicalLocations"] = Json::array({{{"fullyQualifiedName", name}}});
@@ -123,7 +124,8 @@ SourcePlace source_place(std::string_view text) {
   const std::string_view number = text.substr(colon + 1);
   const bool is_number =
       std::from_chars(number.data(), number.data() + number.size(), line).ptr == number.data() + number.size();
-  return is_number && line > 0 ? SourcePlace{std::string(text.substr(0, colon)), line} : SourcePlace{std::string(text)};
+  return is_number && line > 0 ? SourcePlace{std::string(text.substr(0, colon)), line, line}
+                               : SourcePlace{std::string(text)};
 }
 
 SourcePlace source_place(const Finding& finding, std::string_view otherwise) {
@@ -132,7 +134,7 @@ SourcePlace source_place(const Finding& finding, std::string_view otherwise) {
   std::error_code ignored;
   const auto near = std::filesystem::path(lines.file).lexically_relative(std::filesystem::current_path(ignored));
   const bool is_here = !near.empty() && *near.begin() != "..";
-  return {is_here ? near.string() : lines.file, lines.first};
+  return {is_here ? near.string() : lines.file, lines.first, lines.last};
 }
 
 std::string to_sarif(const Report& report, const SarifOptions& options) {
