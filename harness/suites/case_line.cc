@@ -21,6 +21,9 @@
 namespace qconform {
 namespace {
 
+// That a list of values has, with those that * repeats.
+constexpr std::uint32_t kMostLineElements = 1U << 16;
+
 tl::unexpected<Error> wrong(std::string_view word, std::string_view why) {
   return fail("--case", fmt::format("\"{}\": {}", word, why));
 }
@@ -177,8 +180,7 @@ class LineReader {
     const auto stated_shape = list_in(word.shape);
     if (!word.shape.empty() && !stated_shape) return wrong(word.whole, "expected a shape such as [1,3,8,8]");
     const bool is_drawn = !word.data || word.data->starts_with('~');
-    const std::vector<std::string_view> values =
-        is_drawn || word.data->empty() ? std::vector<std::string_view>() : split(*word.data, ",");
+    QCONFORM_ASSIGN(const auto values, is_drawn ? std::vector<std::string_view>() : values_in(word));
     std::vector<std::int64_t> shape;
     if (values.size() > 1) shape = {static_cast<std::int64_t>(values.size())};
     if (base && (values.size() <= 1 || base->elements() == static_cast<std::int64_t>(values.size())))
@@ -191,6 +193,19 @@ class LineReader {
     QCONFORM_TRY(fill(tensor, values, word));
     case_.inputs[position] = std::move(tensor);
     return {};
+  }
+
+  // The values of "3,0*4": "3" and four times "0".
+  static Result<std::vector<std::string_view>> values_in(const Word& word) {
+    std::vector<std::string_view> values;
+    for (const std::string_view part : word.data->empty() ? std::vector<std::string_view>() : split(*word.data, ",")) {
+      const std::size_t star = part.find('*');
+      const auto count = star == std::string_view::npos ? std::optional<std::uint32_t>(1)
+                                                        : number_in<std::uint32_t>(part.substr(star + 1));
+      if (!count || *count > kMostLineElements) return wrong(word.whole, "expected a number behind *, as in 0*64");
+      values.insert(values.end(), *count, part.substr(0, star));
+    }
+    return values;
   }
 
   Result<void> draw(std::size_t position, const Word& word, Tensor tensor) {
@@ -229,6 +244,22 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
+// "0,0,0,1" as "0*3,1".
+void join_runs(std::vector<std::string>& values) {
+  constexpr std::ptrdiff_t kShortest = 3;
+  std::vector<std::string> joined;
+  for (auto at = values.begin(); at != values.end();) {
+    const auto end = std::find_if(at, values.end(), [&](const std::string& value) { return value != *at; });
+    if (end - at >= kShortest) {
+      joined.push_back(fmt::format("{}*{}", *at, end - at));
+      at = end;
+    } else {
+      joined.push_back(*at++);
+    }
+  }
+  values = std::move(joined);
+}
+
 // "uint8[1,2]=3,4" without what type_of() and the list tell.
 std::string data_text(const Tensor& tensor, ElementType otherwise) {
   const std::int64_t elements = tensor.elements();
@@ -242,6 +273,7 @@ std::string data_text(const Tensor& tensor, ElementType otherwise) {
   std::string text = tensor.type == otherwise ? "" : ":" + name_of(tensor.type);
   if (!tensor.shape.empty() && !is_list) text += fmt::format("[{}]", fmt::join(tensor.shape, ","));
   if (is_fill && !values.empty()) values.resize(1);
+  join_runs(values);
   return fmt::format("{}={}", text, fmt::join(values, ","));
 }
 
@@ -301,8 +333,8 @@ std::optional<std::string> line_of(const Case& test_case) {
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
     const auto& input = test_case.inputs[i];
     if (!input) continue;
-    constexpr std::int64_t kMostElements = kMostLineBytes;
-    const bool is_readable = is_known(input->type) && bits_of(input->type) <= 64 && input->elements() <= kMostElements;
+    const bool is_readable =
+        is_known(input->type) && bits_of(input->type) <= 64 && input->elements() <= kMostLineElements;
     if (!is_readable) return std::nullopt;
     so_far.inputs.resize(i);
     line += fmt::format(" {}{}", known->inputs[i].name, data_text(*input, LineReader(*known, so_far).type_of(i)));

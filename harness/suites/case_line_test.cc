@@ -24,6 +24,15 @@ TEST(CaseLine, ReadsInputsByTheirNames) {
   EXPECT_EQ(line_of(*test_case), "QuantizeLinear:19 x=1.5,2.5,nan y_scale=1.0 y_zero_point:int8=-3 axis=0");
 }
 
+TEST(CaseLine, JoinsRunsOfOneValue) {
+  const auto test_case = case_of_line("QuantizeLinear x=1.5,0*5,2,2 y_scale=1");
+  ASSERT_TRUE(test_case) << test_case.error().text();
+  EXPECT_EQ(test_case->input(0)->shape, std::vector<std::int64_t>{8});
+  EXPECT_EQ(line_of(*test_case), "QuantizeLinear x=1.5,0.0*5,2.0,2.0 y_scale=1.0");
+  EXPECT_THAT(case_of_line("QuantizeLinear x=1*many y_scale=1").error().text(),
+              HasSubstr("expected a number behind *"));
+}
+
 TEST(CaseLine, StatesTheSizesOfAConvolutionAsBenchdnnDoes) {
   const auto test_case = case_of_line("QLinearConv mb2g2ic4iw9oc6ow5kw3sw2pw1 x:int8 w_zero_point=3");
   ASSERT_TRUE(test_case) << test_case.error().text();

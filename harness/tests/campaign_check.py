@@ -27,7 +27,7 @@ MARK = b"\x89QCJREC\n"
 
 
 # Keys of a report that tell of times, machines, paths, and of what was lost on the way.
-UNSTEADY = ("seconds", "environment", "runs", "progress", "replay", "lost", "lost_cases")
+UNSTEADY = ("seconds", "environment", "runs", "progress", "replay", "lost", "lost_cases", "first_seen", "last_seen")
 
 
 class Problem(Exception):
