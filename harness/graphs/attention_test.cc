@@ -158,11 +158,12 @@ TEST(Attention, NamesWhatIsNotJudged) {
   EXPECT_EQ(refusal_of(two_keys({1, 0}).build({}, 4)), "nodes[1].outputs: scores are not judged [rule limit]");
   EXPECT_EQ(refusal_of(two_keys({1, 0}).with(make::float32({3}, {0, 0, 0})).build()),
             "nodes[1].attn_mask: [3] does not broadcast to [1, 1, 1, 2] [rule Attention]");
-  EXPECT_EQ(refusal_of(BehindDequantize("Attention", make::uint8({1, 1, 4}, {1, 1, 1, 1}))
-                           .with(make::float32({1, 1, 2}, {0, 0}))
-                           .with(make::float32({1, 1, 2}, {8, -8}))
-                           .build({{"q_num_heads", std::int64_t{3}}, {"kv_num_heads", std::int64_t{2}}})),
-            "nodes[1].q_num_heads: [1, 1, 4] has no 3 heads [rule Attention]");
+  EXPECT_EQ(
+      refusal_of(BehindDequantize("Attention", make::uint8({1, 1, 4}, {1, 1, 1, 1}))
+                     .with(make::float32({1, 1, 2}, {0, 0}))
+                     .with(make::float32({1, 1, 2}, {8, -8}))
+                     .build({{"q_num_heads", std::int64_t{3}}, {"kv_num_heads", std::int64_t{2}}})),
+      "nodes[1].q_num_heads: expected a divisor of the last of 3 dimensions, got 3 for [1, 1, 4] [rule Attention]");
 }
 
 // One head of size 1 on x of 1 and 2, with weights of 2, 1 and 3: queries 2, 4; keys 1, 2; values 3 - 5, 6 - 5.
@@ -268,7 +269,8 @@ TEST(Einsum, NamesEquationsThatAreNotJudged) {
   EXPECT_EQ(refusal_of(einsum("...j,...j->...")),
             "nodes[1].equation: '...j,...j->...' has other than letters: it is not judged [rule limit]");
   EXPECT_EQ(refusal_of(einsum("ij")), "nodes[1].equation: 'ij' has not two operands: it is not judged [rule limit]");
-  EXPECT_EQ(refusal_of(einsum("ij,jk->ik")), "nodes[1].equation: extents of j differ [rule Einsum]");
+  EXPECT_EQ(refusal_of(einsum("ij,jk->ik")),
+            "nodes[1].equation: expected dimensions of one size for the label j, got 3 and 2 [rule Einsum]");
 }
 
 }  // namespace

@@ -135,7 +135,8 @@ Result<void> check_wiring(const Case& test_case) {
   QCONFORM_TRY(is_judged_as_graph(test_case) ? check_stated(test_case) : check_left_out(test_case));
   const std::size_t recorded = test_case.recorded_outputs.size();
   if (recorded == 0 || recorded == test_case.output_count()) return {};
-  return fail("recorded_outputs", fmt::format("{} are recorded of {}", recorded, test_case.output_count()), kRule);
+  return fail("recorded_outputs", fmt::format("expected {} or none, got {}", test_case.output_count(), recorded),
+              kRule);
 }
 
 Case in_own_order(Case test_case) {

@@ -65,7 +65,7 @@ TEST(Wiring, NamesWhatDoesNotFit) {
   EXPECT_EQ(fault([](Case& c) { c.nodes[1].opset_version = 10; }),
             "opset_version: domain '' has versions 13 and 10 [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.recorded_outputs.clear(), c.recorded_outputs.resize(2); }),
-            "recorded_outputs: 2 are recorded of 1 [rule graph]");
+            "recorded_outputs: expected 1 or none, got 2 [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.nodes.resize(257, c.nodes[0]); }), "nodes: 257 exceed the limit of 256 [rule limit]");
   EXPECT_EQ(fault([](Case& c) { c.nodes.pop_back(); }),
             "nodes: QuantizeLinear alone stands in the case itself: its values have no names [rule graph]");

@@ -34,7 +34,8 @@ std::string split_heads(const NodeLowering& node, Expansion& out, const std::str
   const Shape shape = out.shape(value);
   const std::int64_t heads = node.get_or<std::int64_t>(count, 0);
   if (shape.size() != 3 || heads < 1 || shape[2] % heads != 0) {
-    node.violate(count, fmt::format("{} has no {} heads", shape_text(shape), heads));
+    node.violate(
+        count, fmt::format("expected a divisor of the last of 3 dimensions, got {} for {}", heads, shape_text(shape)));
     return out.give_up();
   }
   const std::string split = out.reshaped(value, {shape[0], shape[1], heads, shape[2] / heads});
@@ -180,7 +181,8 @@ bool add_attention_mask(const NodeLowering& node, Expansion& out, const Shape& s
 
 bool check_attention(const NodeLowering& node) {
   if (node.type(2) != node.type(0)) return node.limit("V", "types that differ are not judged");
-  if (node.has(4) != node.has(5)) return node.violate("past_key", "is there without past_value, or that without it");
+  if (node.has(4) != node.has(5))
+    return node.violate("past_key", "expected past_key and past_value together, got one of them");
   if (node.has(6)) return node.limit("nonpad_kv_seqlen", "is not judged");
   const std::vector<std::string>& outputs = node.node().outputs;
   if (outputs.size() > 3 && !outputs[3].empty()) return node.limit("outputs", "scores are not judged");
@@ -266,7 +268,10 @@ bool check_quantized_attention(const NodeLowering& node) {
   const auto heads = node.get_or<std::int64_t>("num_heads", 0);
   const bool fit = x.size() == 3 && w.size() == 2 && x[2] == w[0] && heads > 0 && w[1] % (3 * heads) == 0;
   if (!fit) {
-    return node.violate("num_heads", fmt::format("{} heads of {} and {}", heads, shape_text(x), shape_text(w)));
+    return node.violate(
+        "num_heads",
+        fmt::format("expected input [b, n, k] and weights [k, m] with m a multiple of 3 * num_heads, got {}, {} and {}",
+                    shape_text(x), shape_text(w), heads));
   }
   return elements_of(x) * w[1] > 0 || node.limit("inputs", "no element is there");
 }
@@ -379,7 +384,9 @@ std::optional<List> rotary_rows(const NodeLowering& node, const RotaryLayout& at
   const Shape& cache = node.shape(from.cos);
   if (!node.has(from.positions)) {
     if (cache == Shape{at.batch, at.positions, at.turned / 2}) return counted(count);
-    return node.violate("cos_cache", fmt::format("{} does not fit {} positions", shape_text(cache), count)),
+    return node.violate("cos_cache",
+                        fmt::format("expected shape {}, got {}",
+                                    shape_text(Shape{at.batch, at.positions, at.turned / 2}), shape_text(cache))),
            std::nullopt;
   }
   auto rows = node.integers(from.positions, "position_ids");
@@ -404,7 +411,8 @@ bool lower_rotation(const NodeLowering& node, RotaryInputs from) {
     return node.violate("X", "expected 3 or 4 axes with elements, got shape " + shape_text(x));
   }
   if (is_joined && (stated_heads < 1 || x[2] % stated_heads != 0)) {
-    return node.violate("num_heads", fmt::format("{} has no {} heads", shape_text(x), stated_heads));
+    return node.violate("num_heads", fmt::format("expected a divisor of the last of 3 dimensions, got {} for {}",
+                                                 stated_heads, shape_text(x)));
   }
   RotaryLayout at{.batch = x[0],
                   .heads = is_joined ? stated_heads : x[1],
@@ -415,10 +423,12 @@ bool lower_rotation(const NodeLowering& node, RotaryInputs from) {
                   .is_interleaved = node.get_or<std::int64_t>("interleaved", 0) != 0};
   if (at.turned == 0) at.turned = at.size;
   if (at.turned < 0 || at.turned > at.size || at.turned % 2 != 0) {
-    return node.violate("rotary_embedding_dim", fmt::format("{} of {} elements", at.turned, at.size));
+    return node.violate("rotary_embedding_dim",
+                        fmt::format("expected an even number up to {}, got {}", at.size, at.turned));
   }
   if (node.shape(from.sin) != node.shape(from.cos))
-    return node.violate("sin_cache", "has another shape than cos_cache");
+    return node.violate("sin_cache", fmt::format("expected the shape of cos_cache, {}, got {}",
+                                                 shape_text(node.shape(from.cos)), shape_text(node.shape(from.sin))));
   const auto rows = rotary_rows(node, at, from);
   return rows && emit_rotation(node, node.id(from.cos), node.id(from.sin), rotary_index(at, *rows));
 }

@@ -139,7 +139,7 @@ bool lower_gelu(const NodeLowering& node) {
 }
 
 bool emit_clip(const NodeLowering& node, double least, double most) {
-  if (std::isnan(least) || std::isnan(most)) return node.limit("min", "a bound is no number");
+  if (std::isnan(least) || std::isnan(most)) return node.limit("min", "a bound of NaN is not judged");
   if (least > most && node.opset() < 13) return node.limit("min", "min > max is open before opset 13");
   return emit_unary(node, Function::clip, least, most);
 }
@@ -150,7 +150,7 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 bool check_bound(const NodeLowering& node, std::string_view name, double value) {
   const auto& format = reference::float_format(node.type(0));
   if (node.attribute(name) == nullptr || reference::rounded_to(format, value) == value) return true;
-  return node.limit(name, fmt::format("{} is no {}", value, name_of(node.type(0))));
+  return node.limit(name, fmt::format("{} is not a value of {}", value, name_of(node.type(0))));
 }
 
 bool lower_clip_6(const NodeLowering& node) {

@@ -98,13 +98,15 @@ bool check_activation(const NodeLowering& node, const std::string& activation, s
   if (fusion < 0 || fusion > 2) return node.violate("swiglu_fusion", fmt::format("expected 0 to 2, got {}", fusion));
   const bool needs_linear = activation == "swiglu" && fusion == 0;
   const bool has_linear = node.has(kFc3.weights);
-  if (needs_linear && !has_linear) return node.violate("swiglu_fusion", "0 needs fc3_experts_weights");
+  if (needs_linear && !has_linear)
+    return node.violate("swiglu_fusion", "0 requires fc3_experts_weights, which is omitted");
   if (!needs_linear && has_linear) {
     return node.limit("fc3_experts_weights", fmt::format("beside activation_type {} and swiglu_fusion {} is not judged",
                                                          quoted_name(activation), fusion));
   }
   const bool has_rest = node.has(kFc3.scales()) || node.has(kFc3.bias()) || node.has(kFc3.zero_points);
-  return has_linear || !has_rest || node.violate("fc3_experts_weights", "is not there, but something of it is");
+  return has_linear || !has_rest ||
+         node.violate("fc3_experts_weights", "is omitted, but its scales, bias or zero points are given");
 }
 
 bool check_expert_shape(const NodeLowering& node, std::size_t input, std::string_view name, const Shape& wanted) {
@@ -130,10 +132,12 @@ bool check_matrices(const NodeLowering& node, const ExpertMatrices& matrices) {
     return node.violate(attribute, fmt::format("expected 2, 4 or 8, got {}", bits));
   }
   if (block != 0 && columns % block != 0) {
-    return node.violate("block_size", fmt::format("{} does not divide {}", block, columns));
+    return node.violate("block_size", fmt::format("expected a divisor of {} columns, got {}", columns, block));
   }
   const std::string weights = inputs.field("experts_weights");
-  if (columns * bits % 8 != 0) return node.violate(weights, fmt::format("{} columns fill no bytes", columns));
+  if (columns * bits % 8 != 0)
+    return node.violate(weights,
+                        fmt::format("expected columns that fill whole bytes, got {} of {} bits", columns, bits));
   if (!check_expert_shape(node, inputs.weights, weights, {experts, rows, matrices.bytes(columns)})) return false;
   if (node.type(inputs.weights) != ElementType::uint8) {
     return node.violate(weights, "expected element type uint8, got " + name_of(node.type(inputs.weights)));
@@ -191,7 +195,8 @@ std::optional<ExpertLayer> expert_layer(const NodeLowering& node) {
   if (!check_activation(node, activation, fusion) || !block) return std::nullopt;
   const bool is_fused = activation == "swiglu" && fusion != 0;
   if (is_fused && weights[1] % 2 != 0) {
-    return node.violate("fc1_experts_weights", fmt::format("{} rows are no pairs", weights[1])), std::nullopt;
+    return node.violate("fc1_experts_weights", fmt::format("expected an even number of rows, got {}", weights[1])),
+           std::nullopt;
   }
   const std::int64_t hidden = x.back();
   const std::int64_t inner = is_fused ? weights[1] / 2 : weights[1];

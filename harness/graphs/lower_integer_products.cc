@@ -41,8 +41,8 @@ std::optional<std::vector<std::int64_t>> parameter_index(const NodeLowering& nod
   if (parameter.size() == 1 && side.has_rows) aligned.push_back(1);  // a list of rows
   const bool fits = operand.size() >= 2 && (parameter.size() == 1 ? parameter[0] == extent : parameter == wanted);
   if (!fits || (parameter.size() == 1 && side.has_rows && operand.size() > 2)) {
-    node.violate(side.name,
-                 fmt::format("{} has no parameters of shape {}", shape_text(operand), shape_text(parameter)));
+    node.violate(side.name, fmt::format("expected one element, shape [{}] or shape {}, got {}", extent,
+                                        shape_text(wanted), shape_text(parameter)));
     return std::nullopt;
   }
   auto index = broadcast_index(aligned, whole);
@@ -121,8 +121,8 @@ std::optional<Quantization> quantization(const NodeLowering& node, const Product
   if (result.scale == nullptr || result.zero_point == nullptr) return std::nullopt;
   const bool both_single = result.scale->elements() == 1 && result.zero_point->elements() == 1;
   if (!both_single && result.scale->shape != result.zero_point->shape) {
-    return node.violate(side.name, fmt::format("shape {}, its zero points {}", shape_text(result.scale->shape),
-                                               shape_text(result.zero_point->shape))),
+    return node.violate(side.name, fmt::format("expected scale and zero point of one shape, got {} and {}",
+                                               shape_text(result.scale->shape), shape_text(result.zero_point->shape))),
            std::nullopt;
   }
   auto index = parameter_index(node, side, result.scale->shape, operand, whole);
@@ -217,7 +217,9 @@ std::optional<Packed> packed_weights(const NodeLowering& node) {
   const Packed packed{node.get_or<std::int64_t>("K", 0), node.get_or<std::int64_t>("N", 0),
                       node.get_or<std::int64_t>("bits", 4), node.get_or<std::int64_t>("block_size", 0)};
   if (packed.k < 1 || packed.n < 1 || packed.k > kMaxGraphElements || packed.n > kMaxGraphElements) {
-    return node.violate("K", fmt::format("{} by {} is no matrix", packed.k, packed.n)), std::nullopt;
+    return node.violate(
+               "K", fmt::format("expected K and N from 1 to {}, got {} and {}", kMaxGraphElements, packed.k, packed.n)),
+           std::nullopt;
   }
   if (packed.bits != 2 && packed.bits != 4 && packed.bits != 8) {
     return node.violate("bits", fmt::format("expected 2, 4 or 8, got {}", packed.bits)), std::nullopt;
@@ -228,8 +230,8 @@ std::optional<Packed> packed_weights(const NodeLowering& node) {
   }
   const Shape blob{packed.n, packed.blocks(), packed.block * packed.bits / 8};
   if (node.type(1) != ElementType::uint8 || node.shape(1) != blob) {
-    return node.violate("B",
-                        fmt::format("expected uint8 of shape {}, got {}", shape_text(blob), shape_text(node.shape(1)))),
+    return node.violate("B", fmt::format("expected uint8 of shape {}, got {} of shape {}", shape_text(blob),
+                                         name_of(node.type(1)), shape_text(node.shape(1)))),
            std::nullopt;
   }
   const std::int64_t level = node.get_or<std::int64_t>("accuracy_level", 0);
@@ -312,7 +314,8 @@ std::optional<ValueId> unpacked_weights(const NodeLowering& node, const Packed& 
   if (bytes == nullptr || scales == nullptr || !zero_points) return std::nullopt;
   const std::int64_t blocks = packed.blocks();
   if (scales->type != node.type(0) || scales->elements() != packed.n * blocks) {
-    return node.violate("scales", fmt::format("{} {} do not fit", name_of(scales->type), shape_text(scales->shape))),
+    return node.violate("scales", fmt::format("expected {} elements of type {}, got {} of shape {}", packed.n * blocks,
+                                              name_of(node.type(0)), name_of(scales->type), shape_text(scales->shape))),
            std::nullopt;
   }
   const Shape shape{packed.n, packed.k};
@@ -369,7 +372,8 @@ bool lower_matmul_nbits(const NodeLowering& node) {
   if (level == 4) sum.activation_block = packed->block;
   std::vector<ValueId> operands{node.id(0), *weights};
   if (node.has(5)) {
-    if (node.shape(5) != Shape{packed->n}) return node.violate("bias", "got shape " + shape_text(node.shape(5)));
+    if (node.shape(5) != Shape{packed->n})
+      return node.violate("bias", fmt::format("expected shape [{}], got {}", packed->n, shape_text(node.shape(5))));
     for (std::size_t i = 0; i < *elements; ++i) sum.c_index.push_back(static_cast<std::int64_t>(i) % packed->n);
     operands.push_back(node.id(5));
   }

@@ -171,8 +171,8 @@ bool check_columns(const NodeLowering& node, std::size_t input, std::string_view
   if (elements_of(parameters) == 1 || parameters == Shape{b.back()}) return true;
   Shape rows = b;
   if (rows.size() > 1) rows[rows.size() - 2] = 1;
-  return parameters == rows ||
-         node.violate(name, fmt::format("{} has no parameters of shape {}", shape_text(b), shape_text(parameters)));
+  return parameters == rows || node.violate(name, fmt::format("expected one element, shape [{}] or shape {}, got {}",
+                                                              b.back(), shape_text(rows), shape_text(parameters)));
 }
 
 bool lower_dynamic_quantize_matmul(const NodeLowering& node) {
@@ -259,8 +259,9 @@ std::optional<Tensor> zero_points_of_blocks(const NodeLowering& node, const Tens
     const std::int64_t blocks = scales.shape.empty() ? 1 : std::max<std::int64_t>(1, scales.shape.back());
     const std::int64_t row = (blocks * bits + 7) / 8;
     if (packed->type != uint8 || packed->elements() != scales.elements() / blocks * row) {
-      return node.violate("zero_points", fmt::format("{} {} do not fit scales of shape {}", name_of(packed->type),
-                                                     shape_text(packed->shape), shape_text(scales.shape))),
+      return node.violate("zero_points", fmt::format("expected {} elements of type uint8, got {} of shape {}",
+                                                     scales.elements() / blocks * row, name_of(packed->type),
+                                                     shape_text(packed->shape))),
              std::nullopt;
     }
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -286,7 +287,9 @@ bool lower_gather_blocks(const NodeLowering& node) {
   std::string data = out.input(0);
   std::string zero_points = out.input(3);
   if (node.type(0) == uint8) {
-    if (*axis + 1 != rank) return node.violate("quantize_axis", "packed bytes lie along the last axis");
+    if (*axis + 1 != rank)
+      return node.violate("quantize_axis",
+                          fmt::format("expected the last axis, {}, for packed data, got {}", rank - 1, *axis));
     const Tensor* bytes = node.stated(0, "data");
     const Tensor* scales = node.stated(2, "scales");
     if (bytes == nullptr || scales == nullptr) return false;

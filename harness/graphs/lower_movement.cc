@@ -36,7 +36,8 @@ bool lower_transpose(const NodeLowering& node) {
     bool is_permutation = sorted.size() == x.size();
     for (std::size_t i = 0; i < sorted.size(); ++i) is_permutation = is_permutation && sorted[i] == i;
     if (!is_permutation)
-      return node.violate("perm", fmt::format("[{}] is no order of {} axes", fmt::join(*perm, ", "), x.size()));
+      return node.violate("perm",
+                          fmt::format("expected an order of {} axes, got [{}]", x.size(), fmt::join(*perm, ", ")));
   } else {
     for (std::size_t i = x.size(); i-- > 0;) order.push_back(i);
   }
@@ -103,7 +104,7 @@ std::optional<SliceLists> read_slice(const NodeLowering& node) {
     return std::nullopt;
   }
   if (std::find(lists.steps.begin(), lists.steps.end(), 0) == lists.steps.end()) return lists;
-  return node.violate("steps", "0 is no step"), std::nullopt;
+  return node.violate("steps", "expected steps other than 0, got 0"), std::nullopt;
 }
 
 bool lower_slice(const NodeLowering& node) {
@@ -164,7 +165,10 @@ bool check_pads(const NodeLowering& node, const List& pads, const std::string& m
     if (std::max(std::abs(std::max(begin, -kFar)), std::abs(std::max(end, -kFar))) >= kFar) {
       return node.limit("pads", fmt::format("{}, {} are not judged", begin, end));
     }
-    if (x[axis] + begin + end < 0) return node.violate("pads", fmt::format("leave less than nothing of axis {}", axis));
+    if (x[axis] + begin + end < 0)
+      return node.violate(
+          "pads", fmt::format("expected pads that crop at most the {} elements of axis {}, got {} and {}", x[axis],
+                              axis, begin, end));
     if (mode == "constant") {
       // Cropped to nothing at one side while the other is padded: what comes first is not told.
       const bool keeps = -begin <= x[axis] && -end <= x[axis];
@@ -225,7 +229,7 @@ bool emit_pad(const NodeLowering& node, Shape shape, List index) {
 bool lower_pad(const NodeLowering& node) {
   const std::string mode = node.get_or<std::string>("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge" && (mode != "wrap" || node.opset() < 19)) {
-    return node.violate("mode", fmt::format("\"{}\" is none at opset {}", mode, node.opset()));
+    return node.violate("mode", fmt::format("expected a mode of opset {}, got \"{}\"", node.opset(), mode));
   }
   const auto pads = read_pads(node);
   if (!pads || !check_pads(node, *pads, mode)) return false;
@@ -248,7 +252,8 @@ bool check_parts(const NodeLowering& node, std::size_t axis, Shape& shape) {
       part[axis] = shape[axis];
     }
     if (part != shape) {
-      return node.violate(fmt::format("inputs[{}]", i), shape_text(node.shape(i)) + " differs beside the axis");
+      return node.violate(fmt::format("inputs[{}]", i),
+                          "expected the shape of inputs[0] except along the axis, got " + shape_text(node.shape(i)));
     }
   }
   return true;
@@ -294,16 +299,19 @@ std::optional<List> read_split(const NodeLowering& node, std::int64_t extent) {
                             return part >= 0;
                           });
     if (is_right && sum == extent && count == nullptr) return parts;
-    node.violate("split", fmt::format("expected {} parts of {} together, and no num_outputs", outputs, extent));
+    node.violate("split", fmt::format("expected {} sizes with the sum {}, and no num_outputs", outputs, extent));
     return std::nullopt;
   }
   if (node.opset() < 18) {
     if (extent % outputs == 0) return List(node.node().outputs.size(), extent / outputs);
-    return node.violate("split", fmt::format("{} elements have no {} equal parts", extent, outputs)), std::nullopt;
+    return node.violate("split",
+                        fmt::format("expected split, since {} elements have no {} equal parts", extent, outputs)),
+           std::nullopt;
   }
-  if (count == nullptr) return node.violate("num_outputs", "expected it or split"), std::nullopt;
+  if (count == nullptr)
+    return node.violate("num_outputs", "expected either num_outputs or split, got neither"), std::nullopt;
   if (*count != outputs) {
-    return node.violate("num_outputs", fmt::format("expected {} as there are outputs, got {}", outputs, *count)),
+    return node.violate("num_outputs", fmt::format("expected {}, the number of outputs, got {}", outputs, *count)),
            std::nullopt;
   }
   const std::int64_t chunk = (extent + outputs - 1) / outputs;
@@ -390,7 +398,7 @@ std::optional<Blocks> read_blocks(const NodeLowering& node) {
     return node.violate("input", "expected rank 4, got shape " + shape_text(node.shape(0))), std::nullopt;
   }
   if (*size >= 1 && *size <= kMaxGraphElements) return Blocks{*size, mode == "CRD"};
-  return node.violate("blocksize", fmt::format("expected a size of blocks, got {}", *size)), std::nullopt;
+  return node.violate("blocksize", fmt::format("expected 1 to {}, got {}", kMaxGraphElements, *size)), std::nullopt;
 }
 
 bool lower_depth_to_space(const NodeLowering& node) {
@@ -399,7 +407,8 @@ bool lower_depth_to_space(const NodeLowering& node) {
   const Shape& x = node.shape(0);
   const std::int64_t b = blocks->size;
   if (x[1] % (b * b) != 0) {
-    return node.violate("blocksize", fmt::format("{} channels have no {} by {} blocks", x[1], b, b));
+    return node.violate("blocksize",
+                        fmt::format("expected a size whose square divides the {} channels, got {}", x[1], b));
   }
   const std::int64_t depth = x[1] / (b * b);
   Shape shape{x[0], depth, x[2] * b, x[3] * b};
@@ -415,7 +424,8 @@ bool lower_space_to_depth(const NodeLowering& node) {
   const Shape& x = node.shape(0);
   const std::int64_t b = blocks->size;
   if (x[2] % b != 0 || x[3] % b != 0) {
-    return node.violate("blocksize", fmt::format("{} by {} elements have no blocks of {}", x[2], x[3], b));
+    return node.violate("blocksize",
+                        fmt::format("expected a divisor of height {} and width {}, got {}", x[2], x[3], b));
   }
   Shape shape{x[0], saturating_product(x[1], b * b), x[2] / b, x[3] / b};
   if (!node.claim(shape)) return false;

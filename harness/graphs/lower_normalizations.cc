@@ -90,7 +90,8 @@ bool lower_group_normalization(const NodeLowering& node) {
   const std::int64_t parameters = has_channels ? x[1] : groups;
   for (const std::size_t input : {std::size_t{1}, std::size_t{2}}) {
     if (node.shape(input) != Shape{parameters}) {
-      return node.violate(fmt::format("inputs[{}]", input), "got shape " + shape_text(node.shape(input)));
+      return node.violate(fmt::format("inputs[{}]", input),
+                          fmt::format("expected shape [{}], got {}", parameters, shape_text(node.shape(input))));
     }
   }
   const std::int64_t row_length = elements_of(x) / (x[0] * groups);

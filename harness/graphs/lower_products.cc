@@ -142,7 +142,8 @@ std::optional<EinsumTerms> einsum_terms(const NodeLowering& node) {
   }
   const bool is_known = std::all_of(terms.y.begin(), terms.y.end(), [&](char c) { return has_label(labels, c); });
   if (!is_known)
-    return node.violate("equation", quoted_name(equation) + " has an output label of no operand"), std::nullopt;
+    return node.violate("equation", quoted_name(equation) + " has a label in its output that no operand has"),
+           std::nullopt;
   const bool is_shared = std::all_of(labels.begin(), labels.end(), [&](char c) {
     return has_label(terms.y, c) || (has_label(terms.a, c) && has_label(terms.b, c));
   });
@@ -175,11 +176,13 @@ bool lower_einsum(const NodeLowering& node) {
     const std::string& labels = input == 0 ? terms->a : terms->b;
     const Shape& shape = node.shape(input);
     if (shape.size() != labels.size()) {
-      return node.violate("equation", fmt::format("{} are labels of shape {}", labels, shape_text(shape)));
+      return node.violate("equation", fmt::format("expected a label for each dimension of {}, got {}",
+                                                  shape_text(shape), quoted_name(labels)));
     }
     for (std::size_t axis = 0; axis < labels.size(); ++axis) {
       if (extents.emplace(labels[axis], shape[axis]).first->second == shape[axis]) continue;
-      return node.violate("equation", fmt::format("extents of {} differ", labels[axis]));
+      return node.violate("equation", fmt::format("expected dimensions of one size for the label {}, got {} and {}",
+                                                  labels[axis], extents[labels[axis]], shape[axis]));
     }
   }
   std::string batch, rows, columns, summed;

@@ -223,7 +223,8 @@ class RecurrentExpansion {
     const Shape points = out_.shape(zero_point);
     const bool is_one = elements_of(points) == 1;
     if (!is_one && points != Shape{shape.back()}) {
-      node_.violate("zero_point", "got shape " + shape_text(points));
+      node_.violate("zero_point",
+                    fmt::format("expected one element or shape [{}], got {}", shape.back(), shape_text(points)));
       return std::nullopt;
     }
     Elementwise difference{.function = Function::sub, .index = {{}, is_one ? List{0} : broadcast_index(points, shape)}};

@@ -108,7 +108,8 @@ bool lower_topk(const NodeLowering& node) {
   const auto count = node.integers(1, "K");
   if (!count) return false;
   if (count->size() != 1 || count->front() < 0 || count->front() > row->length) {
-    return node.violate("K", fmt::format("expected one number up to {}", row->length));
+    return node.violate(
+        "K", fmt::format("expected one number from 0 to {}, got [{}]", row->length, fmt::join(*count, ", ")));
   }
   if (count->front() == 0) return node.limit("K", "0 is not judged");
   Shape shape = node.shape(0);

@@ -65,7 +65,8 @@ std::optional<Coordinates> read_coordinates(const NodeLowering& node) {
   if (is_known) {
     node.limit("coordinate_transformation_mode", mode + " is not judged");
   } else {
-    node.violate("coordinate_transformation_mode", fmt::format("\"{}\" is none at opset {}", mode, node.opset()));
+    node.violate("coordinate_transformation_mode",
+                 fmt::format("expected a mode of opset {}, got \"{}\"", node.opset(), mode));
   }
   return std::nullopt;
 }
@@ -327,7 +328,7 @@ bool emit_weighted(const NodeLowering& node, Coordinates coordinates, const Inte
 
 bool check_choices(const NodeLowering& node, const std::string& mode) {
   if (mode != "nearest" && mode != "linear" && (mode != "cubic" || node.opset() < 11)) {
-    return node.violate("mode", fmt::format("\"{}\" is none at opset {}", mode, node.opset()));
+    return node.violate("mode", fmt::format("expected a mode of opset {}, got \"{}\"", node.opset(), mode));
   }
   for (const char* name : {"antialias", "exclude_outside"}) {
     if (node.get_or<std::int64_t>(name, 0) != 0) return node.limit(name, "is not judged");
@@ -335,7 +336,9 @@ bool check_choices(const NodeLowering& node, const std::string& mode) {
   const std::string nearest_mode = node.get_or<std::string>("nearest_mode", "floor");
   if (nearest_mode != "round_prefer_floor" && nearest_mode != "round_prefer_ceil" && nearest_mode != "floor" &&
       nearest_mode != "ceil") {
-    return node.violate("nearest_mode", fmt::format("\"{}\" is none", nearest_mode));
+    return node.violate(
+        "nearest_mode",
+        fmt::format("expected round_prefer_floor, round_prefer_ceil, floor or ceil, got \"{}\"", nearest_mode));
   }
   const std::string policy = node.get_or<std::string>("keep_aspect_ratio_policy", "stretch");
   return policy == "stretch" || node.limit("keep_aspect_ratio_policy", policy + " is not judged");

@@ -75,7 +75,8 @@ bool lower_squeeze(const NodeLowering& node) {
   if (!axes) return false;
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
     const bool goes = std::find(axes->begin(), axes->end(), axis) != axes->end();
-    if (goes && x[axis] != 1) return node.violate("axes", fmt::format("dimension {} is {}", axis, x[axis]));
+    if (goes && x[axis] != 1)
+      return node.violate("axes", fmt::format("expected axes of size 1, got size {} of axis {}", x[axis], axis));
     if (!goes) shape.push_back(x[axis]);
   }
   return node.emit_same(std::move(shape));
