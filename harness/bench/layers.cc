@@ -39,7 +39,8 @@ bool measure_work(Layer& layer) {
 constexpr std::size_t kMostGraphs = 256;
 
 tl::unexpected<Error> only_graphs(std::string_view suite) {
-  return fail("--layers", std::string(suite) + " has cases of several nodes alone: single nodes are timed");
+  return fail("--layers",
+              std::string(suite) + " has only cases of several nodes; expected single nodes, which are timed");
 }
 
 Result<LayerSource> from_suite(std::string_view name, const LayerOptions& options) {

@@ -466,7 +466,7 @@ class PlainRun final : public RepeatedRun {
 
 RepeatedPreparation prepare_repeated(Backend& backend, const Case& test_case, const RunSetting& wanted) {
   if (backend.worker() != nullptr) {
-    return outcome::Unsupported{"it computes in a worker: the way there and back would be a part of each time"};
+    return outcome::Unsupported{"it computes in a worker: each time would include the exchange of messages with it"};
   }
   if (auto own = backend.prepare_repeated(test_case, wanted)) return std::move(*own);
   Preparation prepared = backend.prepare(test_case);

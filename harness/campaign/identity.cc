@@ -68,8 +68,8 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
   for (const IdentityField& field : fields) {
     if (field.own == field.other) continue;
     const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
-    return fail(field.name, fmt::format("{} has {}, this has {}: cases of one campaign must be judged alike", what,
-                                        shown(field.other), shown(field.own)));
+    return fail(field.name, fmt::format("{} has {}, this campaign has {}: cases of one campaign must be judged alike",
+                                        what, shown(field.other), shown(field.own)));
   }
   return {};
 }

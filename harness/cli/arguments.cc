@@ -69,8 +69,8 @@ Result<void> write_draft(const WaiverOptions& options, const Report& report) {
   const DraftedWaivers drafted = draft_waivers(report);
   if (!drafted.left_out.empty()) {
     print_note(
-        fmt::format("no waiver is drafted for {}: neither a cause nor conditions tell them from other failures; run "
-                    "--pin-waivers pins their cases",
+        fmt::format("no waiver is drafted for {}: neither a cause nor conditions distinguish them from other failures; "
+                    "qconform run --pin-waivers FILE waives their very cases",
                     fmt::join(drafted.left_out, ", ")));
   }
   return write_file(options.draft, drafted.text);

@@ -101,8 +101,9 @@ void print_table(const std::vector<Audit>& audits) {
     for (const Audit& audit : audits) row += fmt::format("{:>{}}", cell(audit.mutants[i]), column_width(audit));
     say("{}\n", row);
   }
-  say("a number: the case that killed it first; -: no case makes it differ; passed: it differed, and passed;\n"
-      "no case: the suite has none of the operator; admitted: it differs as the specification lets it\n\n");
+  say("a number: the first case that kills the mutant; -: no case makes its output differ; passed: its output\n"
+      "differs, and is judged right; no case: the suite has none of the operator; admitted: the specification\n"
+      "admits its output\n\n");
 }
 
 // Times to the first detection, ascending.
@@ -199,7 +200,7 @@ void add_audit(CLI::App& app, Action& action) {
   command->add_option("--baseline", options->baseline,
                       "Earlier output of --json: the suites must still kill what it kills");
   command->add_flag("--until-killed", options->until_killed,
-                    "Give a mutant no case after the one that kills it, and end where none is left to be killed");
+                    "Give a mutant no case after the one that kills it, and end when no mutant is left");
   command->add_flag("--json", options->json, "Print the audit as JSON");
   when_chosen(*command, action, std::move(options), &run_audit);
 }
@@ -220,13 +221,17 @@ struct CoverCommand : SuitesOptions {
 Error not_instrumented(const CoverCommand& options) {
   const std::string& name = options.backends.front();
   if (!can_record_code())
-    return {"--backend", "this qconform is built with sanitizers, which take what plugins say", {}};
+    return {
+        "--backend",
+        "this qconform is built with sanitizers, which intercept the coverage calls of plugins; use a build without",
+        {}};
   const auto what = backend::parse_specification(name);
   if (!what || what->kind != backend::Specification::Kind::plugin) {
-    return {"--backend", fmt::format("{}: expected plugin:PATH.so", name), {}};
+    return {"--backend", fmt::format("expected plugin:PATH.so, got \"{}\"", name), {}};
   }
   if (options.sandbox.which == "none") {
-    return {"--isolation", "none: a plugin's code is recorded in a worker process", {}};
+    return {
+        "--isolation", "expected third-party, all or confined, got none: a worker process records which code runs", {}};
   }
   return {"--backend",
           fmt::format("{} is not instrumented, or runs on another processor; compile it with {}", name, kCoverageFlags),
@@ -235,7 +240,7 @@ Error not_instrumented(const CoverCommand& options) {
 
 Result<int> run_cover(const CoverCommand& options) {
   if (!options.output.empty() && std::filesystem::path(options.output).extension() != ".json") {
-    return fail("-o", fmt::format("{}: expected a case file, which ends in .json", options.output));
+    return fail("-o", fmt::format("expected a case file, which ends in .json, got \"{}\"", options.output));
   }
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(Policy{}.profile), sandbox));
@@ -289,11 +294,11 @@ void add_cover(CLI::App& app, Action& action) {
   command->add_option("--backend", options->backends, "Plugin: plugin:PATH.so")->required()->expected(1);
   command
       ->add_option("--tries", options->tries,
-                   "Cases drawn at most, beyond those of the suites, towards code that none executed")
+                   "Most cases to draw beyond those of the suites, aimed at code that no case executed")
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "Case file for the few cases that execute all that was reached");
   command->add_option("--lcov", options->lcov, "File for the lines that were executed, as a tracefile of lcov");
-  command->add_option("--cobertura", options->cobertura, "The same as XML of Cobertura");
+  command->add_option("--cobertura", options->cobertura, "File for the lines that were executed, as XML of Cobertura");
   options->sandbox.guard = "sampled";  // one run of a case is enough
   add_suite_choice(*command, *options);
   add_sandbox_options(*command, options->sandbox);

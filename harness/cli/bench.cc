@@ -149,7 +149,8 @@ std::string layers_help() {
     text += fmt::format("  {:<18} {}\n", set.name, set.description);
   return text +
          "  KERNEL IN->OUT @SIZE  one layer: \"3x3/2 64->128 @56\", \"31 512 @250 depthwise\" (docs/performance.md)\n"
-         "  model:FILE         the quantized layers of an ONNX model; any other suite likewise\n"
+         "  model:FILE         the quantized layers of an ONNX model\n"
+         "  SUITE              the layers in any other suite (see: qconform list suites)\n"
          "Exit code: 0 every layer that the backend computes is right, 1 one is wrong, 2 wrong use.";
 }
 
@@ -176,7 +177,8 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--types", options->types, "Element types of x and w in layer sets: u8s8, s8s8 or u8u8")
       ->capture_default_str();
   command->add_option("--x-zero-point", options->x_zero_point, "Zero point of x in layer sets")->capture_default_str();
-  command->add_option("--seed", options->seed, "Seed of the data, and of the order of turns")->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the data, and of the order in which backends run")
+      ->capture_default_str();
   add_policy_options(*command, options->policy);
   command->add_option("--out", options->out, "Folder for bench.json and bench.md")->capture_default_str();
   command->add_flag("--json", options->json, "Print the result as JSON instead of the table");

@@ -140,8 +140,8 @@ Result<int> bisect(const BisectOptions& options) {
   QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));
   if (names.size() < 2) {
     return fail("--backend",
-                fmt::format("\"{}\" is one backend; expected a range of releases, onnxruntime:1.14..1.30 say, "
-                            "or several",
+                fmt::format("expected a range of releases, such as onnxruntime:1.14..1.30, or several backends, got "
+                            "\"{}\" alone",
                             names.empty() ? options.backends.front() : names.front()));
   }
   ProgressLine line;
@@ -168,21 +168,24 @@ Result<std::vector<std::string>> releases_since(const std::string& since, const 
 
 void add_since_option(CLI::App& command, std::string& since) {
   command.add_option("--since", since,
-                     "Oldest release that the smallest case of each finding is tried on, which no waiver covers: it "
-                     "tells which release broke it");
+                     "Oldest release to try the smallest case of each finding on that no waiver covers, to tell which "
+                     "release broke it");
 }
 
 Result<void> check_since(const std::string& since, std::span<const std::unique_ptr<Backend>> backends) {
   const auto is_of_number = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
   if (!std::all_of(since.begin(), since.end(), is_of_number)) {
-    return fail("--since", fmt::format("expected a release, 1.22 say, got \"{}\"", shown(since)));
+    return fail("--since", fmt::format("expected a release, such as 1.22, got \"{}\"", shown(since)));
   }
-  Error why{"--since", "no backend is of a library with releases", {}};
+  Error why{"--since", "expected a backend whose library has several releases here", {}};
   for (const auto& backend : backends) {
     const auto names = releases_since(since, backend->info());
     if (names && names->size() > 1) return {};
     why.message =
-        names ? fmt::format("{} has one release from {} on", backend->info().name, since) : names.error().message;
+        names
+            ? fmt::format("expected several releases of {} from {} on, found one; scripts/library-root fetches others",
+                          backend->info().name, since)
+            : names.error().message;
   }
   return tl::unexpected(std::move(why));
 }
@@ -198,7 +201,7 @@ void add_histories(const std::string& since, std::span<const std::unique_ptr<Bac
     if (!names || names->size() < 2) continue;
     const auto answers = answers_of(finding.example, *names, policy, sandbox, line);
     finding.history = answers ? history_of(*answers, report::Painter(false))
-                              : std::vector<std::string>{"not traced: " + answers.error().text()};
+                              : std::vector<std::string>{"unknown: " + answers.error().text()};
   }
 }
 
@@ -207,7 +210,7 @@ void add_bisect(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bisect", "Find the release that broke one case, and the one that mended it");
   command->footer(
       "example: qconform bisect build/reports/run/F1.json --backend onnxruntime:1.14..1.30\n"
-      "A case takes no time beside loading a library: every release is asked, so that one that broke twice is seen.\n"
+      "qconform runs the case on every release of the range, and so also finds a case that broke twice.\n"
       "Exit code: 0 the newest that computes the case is right, 1 it is not, 2 wrong use or a file that cannot be "
       "read.");
   add_case_operand(*command, options->file);

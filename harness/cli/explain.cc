@@ -119,7 +119,7 @@ Result<void> save_model(const report::Explained& explained, const std::string& f
 // Writes the experiment's case, so that it can be repeated.
 Result<void> save_experiment(report::Explained& explained, const std::string& file, const Policy& policy) {
   if (!explained.explanation || !explained.explanation->experiment) {
-    print_note(fmt::format("--save-experiment: no name has evidence, {} is not written", file));
+    print_note(fmt::format("--save-experiment: no case tells one cause from the others, {} is not written", file));
     return {};
   }
   SeparatingCase& experiment = *explained.explanation->experiment;

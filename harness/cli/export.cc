@@ -90,7 +90,9 @@ void add_capture(CLI::App& app, Action& action) {
   command->add_option("--input", options->inputs,
                       "TensorProto file for an input of the model, may be repeated (default: drawn from the seed)");
   command->add_option("--seed", options->seed, "Seed of inputs that are drawn")->capture_default_str();
-  command->add_option("--context", options->context, "Nodes that each unit takes along, before it and behind it")
+  command
+      ->add_option("--context", options->context,
+                   "Neighbouring nodes that the case of each unit includes, before it and behind it")
       ->capture_default_str();
   add_model_memory_option(*command, options->mebibytes);
   add_case_output_options(*command, options->output);

@@ -84,7 +84,9 @@ std::optional<gate::ReportSide> report_before(FuzzOptions& options) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return std::nullopt;
   auto report = report::load_report(file);
-  if (!report) say(stderr, "qconform: not compared: {}\n", shown(report.error().text()));
+  if (!report)
+    say(stderr, "qconform: the report is not compared with that of the campaign before: {}\n",
+        shown(report.error().text()));
   if (!report || !report->campaign) return std::nullopt;
   return gate::ReportSide{file.string(), std::move(*report)};
 }

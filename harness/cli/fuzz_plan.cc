@@ -154,8 +154,11 @@ Result<void> choose_before(FuzzOptions& options) {
   if (file.empty() || file == "none") return {};
   QCONFORM_ASSIGN(auto report, in_context("--compare", report::load_report(file)));
   if (report.profile != options.policy.profile || report.overflow != options.policy.overflow) {
-    return fail("--compare", fmt::format("{} was made under profile {} and overflow {}: what is right differs", file,
-                                         report.profile, report.overflow));
+    return fail(
+        "--compare",
+        fmt::format(
+            "expected a report made with --profile {} and --overflow {}, as this campaign, got {} with {} and {}",
+            options.policy.profile, options.policy.overflow, file, report.profile, report.overflow));
   }
   options.forms.before = {file, std::move(report)};
   return {};
@@ -315,7 +318,7 @@ Result<Shard> kubernetes_shard(std::uint64_t count) {
   QCONFORM_ASSIGN(const auto of, count > 0 ? Result<std::uint64_t>(count) : number_of("JOB_COMPLETIONS", 0));
   if (of == 0) {
     return fail("--shard-count", fmt::format("JOB_COMPLETION_INDEX is {}, and neither this option nor JOB_COMPLETIONS "
-                                             "says how many shards there are; --shard 1/1 for all of it",
+                                             "says how many shards there are; --shard 1/1 runs the whole campaign",
                                              index));
   }
   return checked("JOB_COMPLETION_INDEX", index + 1, of);

@@ -62,7 +62,7 @@ void print_variants(const Answer& answer, const Candidate& candidate) {
 }
 
 void print_evidence(const Answer& answer, const Candidate& candidate) {
-  say("{:<20}{} of {}, in {}, speak for it\n", "", report::with_thousands(candidate.confirmed_elements),
+  say("{:<20}{} of {}, in {}, confirm it\n", "", report::with_thousands(candidate.confirmed_elements),
       counted(answer.elements, "element"), counted(candidate.confirmed_cases, "case"));
   if (const Candidate* const nearest = answer.nearest_eliminated()) {
     const std::size_t eliminated = answer.candidates.size() - answer.survivors().size();

@@ -279,7 +279,8 @@ Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& opti
                                                        NewerOpsets& newer, Learnt& learnt) {
   keep_in_cache(options.within);
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
-  if (!suites.related.empty()) return fail("--suite", "relations are no cases by themselves: name their base");
+  if (!suites.related.empty())
+    return fail("--suite", "expected a suite of cases, got relations; name the suite of their base cases");
   ContractCheck unused;
   QCONFORM_TRY(add_suites_within(options, backends, suites, learnt, unused));
   return suites.take_judged();
@@ -480,7 +481,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
   if (options.min_judged && !suites.holds_model())
-    return fail("--min-judged", "no suite is a whole model (model:FILE)");
+    return fail("--min-judged", "expected a suite that is a whole model: --suite model:FILE");
   QCONFORM_TRY(make_folder("--out", options.out));
 
   Report report = new_report(options.policy, options.suite.seed, given_arguments());
@@ -501,7 +502,8 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, bool st
   if (report.stopped.empty()) replay_findings(report, backends, policy);
   if (options.shrink && report.stopped.empty()) {
     shrink_with(options, backends, policy, waivers ? &*waivers : nullptr, gathered.diagnosis, report);
-    if (Interruption::happened()) print_note("interrupted: some findings are told without their cause, or not shrunk");
+    if (Interruption::happened())
+      print_note("interrupted: some findings are reported without their cause, or not shrunk");
     waive();
   }
   QCONFORM_TRY(write_draft(options.waivers, report));
@@ -545,11 +547,11 @@ void add_suite_choice(CLI::App& command, SuitesOptions& options) {
   command.add_option("--seed", options.suite.seed, "Seed of everything random")->capture_default_str();
   command
       .add_option("--context", options.suite.context,
-                  "Nodes that each unit of a model takes along, before it and behind it")
+                  "Neighbouring nodes that the case of each unit of a model includes, before it and behind it")
       ->capture_default_str();
   add_model_memory_option(command, options.suite.model_mebibytes);
   add_within_options(command, options.within,
-                     "With conformance, no suite of its own for what each library, plugin or process takes");
+                     "With conformance, add no suites made for what each library, plugin or process takes");
   command.add_flag("--thorough", options.thorough,
                    "Also every four classes of sizes and positions together: kernel, stride, dilation, pads, groups, "
                    "channels, width, batch");
@@ -574,8 +576,8 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
                      "File for waivers of these very cases and answers, for suites that stay as they are");
   command.add_flag(
       "--power", options.power,
-      "Measure how many defect models the cases detect that each backend computes, of those that some case "
-      "detects which it takes");
+      "Measure for each backend how many defect models are detected by the cases that it computes, out of those "
+      "that some known case which it takes detects");
   command.add_option("--out", options.out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   add_since_option(command, options.since);
@@ -583,11 +585,12 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
                    "A backend that fuses nothing in the suites' graphs, or does not show what it computes, does not "
                    "conform: its answers say nothing of fusion");
   command
-      .add_option("--min-judged", options.min_judged,
-                  fmt::format("Per cent of the quantized nodes of each whole model that a backend must be judged on to "
-                              "conform; without it the exit code does not ask, and the last line says \"agrees on\" "
-                              "below {}",
-                              BackendResult::kUsualMinJudged))
+      .add_option(
+          "--min-judged", options.min_judged,
+          fmt::format("Per cent of the quantized nodes of each whole model that a backend must be judged on to "
+                      "conform; without it the exit code ignores that share, and the last line says \"agrees on\" "
+                      "below {}",
+                      BackendResult::kUsualMinJudged))
       ->check(CLI::Range(0, 100));
   command.add_flag("--no-explain{false}", options.explain,
                    "Group failures by verdict and rule alone, without looking for the defects behind them");

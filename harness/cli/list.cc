@@ -70,8 +70,8 @@ std::vector<ListRow> backend_rows() {
   for (ListRow& row : rows) row.accepted = backend::accepted_arithmetics();
   rows.push_back({std::string(backend::kInterpreter), "available",
                   "graphs of several nodes, computed as they are written", backend::accepted_by_interpreter()});
-  rows.push_back({std::string(backend::kFused), "available", "the same, with quantized units on a kernel set",
-                  backend::accepted_by_fused()});
+  rows.push_back({std::string(backend::kFused), "available",
+                  "graphs of several nodes, with quantized units on a kernel set", backend::accepted_by_fused()});
   for (const backend::Library& library : backend::offered_libraries()) rows.push_back(row_of(library));
   rows.push_back({"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)",
                   backend::Accepted{{}, {{"KEY", "VALUE"}}}});
@@ -403,7 +403,10 @@ Result<int> list_holes(const ListedHoles& options) {
   std::vector<OperatorHoles> all = pairs.holes();
   for (const std::string& name : options.operators) {
     const bool is_known = std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
-    if (!is_known) return fail("operator", fmt::format("no operator of graphs is \"{}\"", shown(name)));
+    if (!is_known)
+      return fail(
+          "operator",
+          fmt::format("expected an operator of graphs, as qconform list holes names them, got \"{}\"", shown(name)));
   }
   if (!options.operators.empty()) {
     std::erase_if(all, [&](const OperatorHoles& one) {
@@ -417,13 +420,13 @@ Result<int> list_holes(const ListedHoles& options) {
 void add_holes(CLI::App& list, Action& action) {
   auto options = std::make_shared<ListedHoles>();
   CLI::App* topic = list.add_subcommand(
-      "holes", "Pairs of classes, of an attribute and of the place of a node, that no case of the suites has");
+      "holes", "Pairs of a class of an attribute and a class of the node's place that no case of the suites has");
   topic->add_option("operator", options->operators, "Name each hole of these operators: Conv, com.microsoft::QGemm");
   topic->add_option("--suite", options->suites, "Suite of cases, may be repeated")->capture_default_str();
   topic->add_option("--cases", options->suite.cases, "Cases of suites that are drawn")->capture_default_str();
   topic->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   topic->add_flag("--json", options->json, "Print JSON, with each hole of every operator");
-  topic->footer("A hole may be no case at all: that the attribute excludes the place is not looked up.");
+  topic->footer("Some holes cannot be filled: qconform does not check whether the attribute excludes the place.");
   when_chosen(*topic, action, std::move(options), &list_holes);
 }
 

@@ -248,10 +248,12 @@ void add_model(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--sample", options->sample,
-                   "Elements of each layer's output that are judged, about, in tiles; 0 for all")
+                   "About how many elements of each layer's output to judge, in tiles; 0 for all")
       ->check(at_least(0))
       ->capture_default_str();
-  command->add_option("--context", options->suite.context, "Nodes that each unit takes along, before it and behind it")
+  command
+      ->add_option("--context", options->suite.context,
+                   "Neighbouring nodes that the case of each unit includes, before it and behind it")
       ->capture_default_str();
   add_model_memory_option(*command, options->suite.model_mebibytes);
   command

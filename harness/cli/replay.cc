@@ -64,7 +64,7 @@ std::string named_element(const std::vector<std::int64_t>& index, const Outcome&
   bool is_there = index.size() == y.shape.size();
   for (std::size_t axis = 0; is_there && axis < index.size(); ++axis)
     is_there = index[axis] >= 0 && index[axis] < y.shape[axis];
-  if (!is_there) return fmt::format("{} is none: y is [{}]", name, fmt::join(y.shape, ","));
+  if (!is_there) return fmt::format("{} does not exist: y has shape [{}]", name, fmt::join(y.shape, ","));
   return fmt::format("{} = {}", name, element_text(y, flat_index(index, y.shape)));
 }
 
@@ -100,7 +100,7 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
       if (is_refused && check.outcome == RelationOutcome::refused) check.verdict = base.verdict;
       if (check.outcome == RelationOutcome::not_applicable) {
         return fail("--relation",
-                    fmt::format("{} does not speak of this case: {}", relation->id, check.verdict.detail));
+                    fmt::format("{} does not apply to this case: {}", relation->id, check.verdict.detail));
       }
       base.verdict = verdict_of(std::move(check));
     }

@@ -377,7 +377,7 @@ Result<int> compare_with_baseline(const GateOptions& options, gate::ReportSide c
   if (!speeds && stored.speeds) {
     gate::Change change;
     change.what = "speeds-not-compared";
-    change.text = "the baseline has speeds, and the change none: --bench";
+    change.text = "the baseline has speeds, the new report none: give its bench.json with --bench";
     comparison.changes.push_back(std::move(change));
   }
   if (options.json) {
@@ -410,7 +410,7 @@ Result<int> run_gate(const GateOptions& options) {
   }
   if (options.stored.empty()) return code;
   if (code != kConforms) {
-    say(stderr, "{} is not stored: the gate fails. Without --baseline it is stored whatever is in it\n",
+    say(stderr, "{} is not stored: the gate fails. Without --baseline it is stored all the same\n",
         shown(options.stored));
     return code;
   }

@@ -304,7 +304,8 @@ Result<gate::GateResult> news_of(const std::string& out, const ReportForms& form
   const gate::ReportSide now{(fs::path(out) / campaign::kReportName).string(), report};
   auto compared = gate::compare_campaign(forms.before, now);
   if (compared || !forms.before) return compared;
-  say(stderr, "qconform: not compared: {}\n", shown(compared.error().text()));
+  say(stderr, "qconform: the report is not compared with that of the campaign before: {}\n",
+      shown(compared.error().text()));
   return gate::compare_campaign(std::nullopt, now);
 }
 

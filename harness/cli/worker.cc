@@ -71,8 +71,8 @@ void add_worker(CLI::App& app, Action& action) {
       ->expected(3)
       ->excludes(channel);
   command->add_option("--timeout", options->sandbox.timeout, "Seconds for one run of a case, in such a machine");
-  command->add_option("--memory-limit", options->sandbox.memory, "MiB beside the loaded backend, likewise");
-  command->add_option("--guard", options->sandbox.guard, "sampled or full, likewise");
+  command->add_option("--memory-limit", options->sandbox.memory, "MiB beside the loaded backend, in such a machine");
+  command->add_option("--guard", options->sandbox.guard, "sampled or full, in such a machine");
   command->add_flag("--shows-graphs", options->shows_graphs,
                     "Answer each graph with what the backend computes in its place");
   command->add_option("--threads", options->threads, "Threads that run each case at once");

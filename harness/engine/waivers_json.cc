@@ -139,7 +139,7 @@ class WaiverReader : public JsonFields {
       if (diagnose::Condition::parse(out[i])) continue;
       std::vector<std::string_view> texts;
       for (const auto& feature : known) texts.emplace_back(feature.text);
-      return refuse(json_path(where, i), fmt::format("no feature {} of cases; near it are: {}", brief(value[i]),
+      return refuse(json_path(where, i), fmt::format("no feature of cases is {}; similar ones are: {}", brief(value[i]),
                                                      fmt::join(near_names(out[i], texts), "; ")));
     }
     return true;
@@ -150,8 +150,8 @@ class WaiverReader : public JsonFields {
     for (std::size_t i = 0; i < out.findings.size(); ++i) {
       if (names_a_cause(out.findings[i]) || !out.region.empty()) continue;
       return refuse(json_path(where, i),
-                    fmt::format("{} says not what is wrong, and covers whatever is: a waiver of it "
-                                "needs a region",
+                    fmt::format("{} does not say what is wrong, so that the waiver would cover any failure: "
+                                "add a region",
                                 brief(value[i])));
     }
     return true;

@@ -254,7 +254,8 @@ TEST(WaiversOfFindings, NameACauseOrConditions) {
     EXPECT_TRUE(draft_waivers(report).left_out.empty()) << signature;
     const auto read = Waivers::parse(file(fmt::format(R"({{"findings": ["{}"]}})", signature)), kToday);
     ASSERT_FALSE(read) << signature;
-    EXPECT_THAT(read.error().text(), HasSubstr("signature.findings[0]: \"" + std::string(signature) + "\" says not"));
+    EXPECT_THAT(read.error().text(),
+                HasSubstr("signature.findings[0]: \"" + std::string(signature) + "\" does not say what is wrong"));
   }
 }
 
@@ -294,7 +295,7 @@ TEST(Waivers, AreReadStrictly) {
               HasSubstr("w_zero_point: expected an integer or"));
   EXPECT_THAT(error(file(R"({"instead": {}})")), HasSubstr("signature.instead: expected an object with members"));
   EXPECT_THAT(error(file(R"({"defects": ["w-zp-ignored"], "region": ["batch > 2"]})")),
-              AllOf(HasSubstr("signature.region[0]: no feature \"batch > 2\""), HasSubstr("batch > 1")));
+              AllOf(HasSubstr("signature.region[0]: no feature of cases is \"batch > 2\""), HasSubstr("batch > 1")));
   EXPECT_THAT(error(file(R"({"instead": {"w_zero_point": 0}, "region": ["padded"]})")),
               HasSubstr("signature.region: goes with \"findings\" or \"defects\" only"));
   EXPECT_THAT(error(file(R"({"findings": ["x"], "defects": ["w-zp-ignored"]})")), HasSubstr("expected either"));

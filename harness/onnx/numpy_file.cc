@@ -95,7 +95,7 @@ Result<ZipMember> member_at(std::string_view zip, std::size_t& at, const std::st
 
 Result<Tensor> tensor_from_npy(std::string_view bytes, const std::string& field) {
   constexpr std::string_view kMagic = "\x93NUMPY";
-  if (!bytes.starts_with(kMagic)) return fail(field, "is no array of NumPy");
+  if (!bytes.starts_with(kMagic)) return fail(field, "does not begin as a .npy file of NumPy does");
   const bool is_first_version = number_in(bytes, 6, 1) == 1U;
   const std::size_t begin = is_first_version ? 10 : 12;
   const auto size = number_in(bytes, 8, begin - 8);

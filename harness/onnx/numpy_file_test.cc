@@ -44,7 +44,7 @@ TEST(NumpyFile, SaysWhatItCannotRead) {
     const auto tensor = tensor_from_npy(bytes, "x.npy");
     return tensor ? std::string("read") : tensor.error().text();
   };
-  EXPECT_THAT(text("PK"), HasSubstr("x.npy: is no array of NumPy"));
+  EXPECT_THAT(text("PK"), HasSubstr("x.npy: does not begin as a .npy file of NumPy does"));
   EXPECT_THAT(text(npy(usual_header(">f4", "1"), "1234")), HasSubstr("descr: expected numbers in little endian"));
   EXPECT_THAT(text(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", "1234")),
               HasSubstr("fortran_order"));

@@ -77,8 +77,9 @@ void write(const fs::path& file, std::string_view bytes, std::string_view what) 
   if (written) return;
   const std::lock_guard lock(cache().mutex);
   if (!std::exchange(cache().takes_files, false)) return;
-  cache().notes.push_back(fmt::format("{} cannot be kept: {}; further files are not told; --no-cache does without",
-                                      what, written.error().text()));
+  cache().notes.push_back(
+      fmt::format("{} cannot be kept: {}; further files are not kept either; --no-cache works without a cache", what,
+                  written.error().text()));
 }
 
 namespace {

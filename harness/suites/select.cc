@@ -43,7 +43,8 @@ constexpr std::array kSuites{
     SuiteInfo{"within",
               "with `run`: cases inside what each backend takes, which is learnt; a part of conformance for those that "
               "are named and are no kernels of qconform"},
-    SuiteInfo{"sizes", "each extent alone across the sizes at which kernels change their way; --seed chooses the rest"},
+    SuiteInfo{"sizes",
+              "each extent alone across the sizes at which kernels switch to other code; --seed chooses the rest"},
     SuiteInfo{"neighbours", "nodes of which each differs from the one before in one thing; --seed chooses them"},
     SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other corner cases; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
@@ -53,7 +54,7 @@ constexpr std::array kSuites{
         "(10000)"},
     SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
-    SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
+    SuiteInfo{"relations:SUITE", "the cases of another suite, and those that must agree with them"},
     SuiteInfo{"case:LINE", "one case as a line: what --case takes (docs/formats.md)"},
     SuiteInfo{
         "onnx:DIR",

@@ -196,10 +196,10 @@ TEST(CoverErrors, SayWhatIsNoPlugin) {
   if (!can_record_code()) GTEST_SKIP() << "a build with sanitizers records no code";
   const auto kernel = qconform("cover --backend scalar");
   EXPECT_EQ(kernel.exit_code, 2);
-  EXPECT_THAT(kernel.output, HasSubstr("--backend: scalar: expected plugin:PATH.so"));
+  EXPECT_THAT(kernel.output, HasSubstr("--backend: expected plugin:PATH.so, got \"scalar\""));
   const auto file = qconform("cover --backend plugin:" QCONFORM_PLUGINS "/row.so -o kept.txt");
   EXPECT_EQ(file.exit_code, 2);
-  EXPECT_THAT(file.output, HasSubstr("-o: kept.txt: expected a case file, which ends in .json"));
+  EXPECT_THAT(file.output, HasSubstr("-o: expected a case file, which ends in .json, got \"kept.txt\""));
 }
 
 }  // namespace

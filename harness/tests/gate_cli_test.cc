@@ -252,7 +252,7 @@ TEST_F(Gate, RefusesReportsThatCannotBeCompared) {
   other.profile = "ort-f32";
   const auto result = run(good(), other);
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.output, HasSubstr("profile: conformance in the baseline, ort-f32 in the new report"));
+  EXPECT_THAT(result.output, HasSubstr("profile: the baseline has conformance, the new report ort-f32"));
   EXPECT_EQ(qconform("gate --baseline /nonexistent /nonexistent").exit_code, 2);
 }
 

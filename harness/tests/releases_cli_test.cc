@@ -138,7 +138,7 @@ TEST_F(Releases, BisectSaysWhatAllAgreeOn) {
 TEST_F(Releases, BisectNeedsSeveralBackends) {
   const auto ran = qconform("bisect " + failing_case() + " --backend scalar");
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.output, HasSubstr("--backend: \"scalar\" is one backend; expected a range of releases"));
+  EXPECT_THAT(ran.output, HasSubstr("--backend: expected a range of releases"));
 }
 
 TEST_F(Releases, SinceNeedsALibraryThatHasSome) {
@@ -147,7 +147,7 @@ TEST_F(Releases, SinceNeedsALibraryThatHasSome) {
   EXPECT_THAT(ran.output, HasSubstr("--since: "));
   const auto no_release = qconform("run --suite corpus --backend scalar --since newest --out " + at("out"));
   EXPECT_EQ(no_release.exit_code, 2);
-  EXPECT_THAT(no_release.output, HasSubstr("--since: expected a release, 1.22 say, got \"newest\""));
+  EXPECT_THAT(no_release.output, HasSubstr("--since: expected a release, such as 1.22, got \"newest\""));
 }
 
 #ifdef QCONFORM_PROCESS_CHILD
@@ -188,7 +188,7 @@ TEST_F(PeerReleases, TellWhichOfThemBrokeAFinding) {
   EXPECT_THAT(night.output, HasSubstr("since     broken in rten:9.9.9; rten:9.9.8 is right\n"));
   const auto unknown = qconform(run + " --since 9.9.9");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.output, HasSubstr("--since: rten:9.9.9 has one release from 9.9.9 on"));
+  EXPECT_THAT(unknown.output, HasSubstr("--since: expected several releases of rten:9.9.9 from 9.9.9 on, found one"));
 }
 
 // The report of a run is worth more than a release in the middle that does not start.
@@ -199,7 +199,7 @@ TEST_F(PeerReleases, LoseNoReportToOneThatDoesNotStart) {
   const auto ran = qconform(
       "run --suite graphs --cases 20 --no-explain --no-shrink --backend rten:9.9.9 --since 9.9.7 --out " + at("out"));
   EXPECT_EQ(ran.exit_code, 1) << ran.output;
-  EXPECT_THAT(ran.output, AllOf(HasSubstr("since     not traced: "), HasSubstr("rten:9.9.8")));
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("since     unknown: "), HasSubstr("rten:9.9.8")));
   EXPECT_TRUE(std::filesystem::exists(at("out/report.json")));
 }
 

@@ -121,7 +121,8 @@ void ReportParts::compare_relations(const BackendResult& before, const BackendRe
 void ReportParts::compare_backend(const BackendResult& before, const BackendResult& now) {
   if (before.decides && !now.decides) {
     // Not by way of add(backend, ...), which would make a note of it.
-    Change change = change_of(Effect::worse, "no-longer-decides", "", "", "was not named, and does not count any more");
+    Change change = change_of(Effect::worse, "no-longer-decides", "", "",
+                              "is not named with --backend any more, so its failures do not count");
     change.backend = now.info.name;
     add(std::move(change));
   }

@@ -166,7 +166,8 @@ class StoredReport {
       const BaselineSuite& suite = baseline_.suites[i];
       if (suite.disputed > std::min<std::uint64_t>(suite.suite.cases, kMostDisputed)) {
         return fail(json_path(json_path("suites", i), "disputed"),
-                    fmt::format("{} cases, of {}", suite.disputed, suite.suite.cases));
+                    fmt::format("expected {} at most, got {}",
+                                std::min<std::uint64_t>(suite.suite.cases, kMostDisputed), suite.disputed));
       }
       add(suite);
     }

@@ -86,10 +86,14 @@ Result<void> SpeedComparison::check() {
                                        now_.cpu, before_.cpu));
   }
   if (before_.setting != now_.setting) {
-    return fail("--bench", fmt::format("measured with {}, the baseline with {}", now_.setting, before_.setting));
+    return fail("--bench",
+                fmt::format("measured with {}, the baseline with {}: speeds of different settings are not compared",
+                            now_.setting, before_.setting));
   }
   if (before_.backends.front().name != ours_) {
-    return fail("--bench", fmt::format("measures {}, the baseline {}", ours_, before_.backends.front().name));
+    return fail("--bench",
+                fmt::format("measures the backend {}, the baseline {}: speeds of different backends are not compared",
+                            ours_, before_.backends.front().name));
   }
   for (std::size_t i = 1; i < now_.backends.size(); ++i) {
     const SpeedBackend& peer = now_.backends[i];

@@ -112,9 +112,11 @@ bool ReportParts::is_waived(const Finding& finding) {
     return true;
   }
   if (!finding.waiver) return false;
-  add(*backend, about(finding, Effect::worse, "waiver-unknown",
-                      fmt::format("{}; the run waived it by {}, which the gate's waivers do not have for {} {}", what,
-                                  finding.waiver->id, backend->info.name, backend->info.version)));
+  add(*backend,
+      about(
+          finding, Effect::worse, "waiver-unknown",
+          fmt::format("{}; the run waived it by {}, but the waivers that the gate reads have no such waiver for {} {}",
+                      what, finding.waiver->id, backend->info.name, backend->info.version)));
   return true;
 }
 

@@ -97,7 +97,7 @@ void ReportParts::add(const BackendResult& backend, Change change) {
   change.backend = backend.info.name;
   if (!backend.decides && change.effect == Effect::worse) {
     change.effect = Effect::note;
-    change.text += " (the backend does not decide)";
+    change.text += " (the backend does not count: it is not named with --backend)";
   }
   add(std::move(change));
 }
@@ -107,7 +107,11 @@ Result<GateResult> compare(ReportSide baseline, ReportSide current, const Waiver
   const Report& before = baseline.report;
   const Report& now = current.report;
   const auto refuse = [](const char* what, const std::string& old_one, const std::string& new_one) {
-    return fail(what, fmt::format("{} in the baseline, {} in the new report: what is right differs", old_one, new_one));
+    return fail(
+        what,
+        fmt::format(
+            "the baseline has {}, the new report {}: reports that admit different right values cannot be compared",
+            old_one, new_one));
   };
   if (before.profile != now.profile) return refuse("profile", before.profile, now.profile);
   if (before.overflow != now.overflow) return refuse("overflow", before.overflow, now.overflow);
@@ -205,7 +209,7 @@ std::string to_text(const GateResult& comparison, const report::Painter& paint) 
   const auto known = static_cast<std::size_t>(
       std::count_if(current.findings.begin(), current.findings.end(), [](const Finding& f) { return !f.waiver; }));
   if (comparison.passes() && !current.conforms()) {
-    text += fmt::format("the report does not conform: {} that the baseline has too, or waived\n",
+    text += fmt::format("the report does not conform: it has {} that the baseline has too, or that a waiver covers\n",
                         report::plural(known, "finding"));
   }
   return text;

@@ -45,7 +45,7 @@ TestCase test_of(const Finding& finding, const BackendResult& backend, std::set<
         fmt::format("waived by {}: {} ({})", finding.waiver->id, finding.waiver->reason, finding.waiver->reference);
   } else if (!backend.decides) {
     test.result = junit::TestResult::skipped;
-    test.message += "; the backend was not named and does not count";
+    test.message += "; the backend is not named with --backend and does not count";
   }
   return test;
 }

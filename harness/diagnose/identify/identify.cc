@@ -41,7 +41,7 @@ constexpr Narrowing kNarrowings[] = {
 };
 
 std::string refusal_of(const Outcome& outcome) {
-  return is_refusal(outcome) ? reason_of(outcome) : "it did not come to an output";
+  return is_refusal(outcome) ? reason_of(outcome) : "it gave no output";
 }
 
 // A case that was asked, of the form in that position, and the answer.

@@ -2,7 +2,7 @@
 //
 // Every combination of variants of an experiment (arithmetic.h) is a candidate. Cases are drawn on which
 // candidates disagree; the backend's output eliminates those that predicted another value of any element. A candidate
-// that is left when no case tells the rest apart any more has survived, with the number of elements that speak for it.
+// that is left when no case tells the rest apart any more has survived, with the number of elements that confirm it.
 // If no candidate is left, that is an answer too: none of the known variants.
 #pragma once
 

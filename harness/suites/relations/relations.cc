@@ -67,7 +67,8 @@ const Relation* find_relation(std::string_view id) {
 Result<RelationSubject> subject_of(const Case& test_case) {
   const Classification classification = classify(test_case);
   if (const auto* remark = classification.deciding_remark()) {
-    return fail("case", "no relation speaks of a case out of contract or implementation-defined: " + remark->text());
+    return fail("case",
+                "no relation applies to a case that is out of contract or implementation-defined: " + remark->text());
   }
   if (elements_of(classification.lowered->output_shape()) == 0) return fail("case", "its output is empty");
   RelationSubject subject{&test_case, family_of(test_case), nullptr};
