@@ -175,7 +175,8 @@ struct CaseGraph {
              .presence = Presence::omitted);
     QC_FIELD(std::vector<std::string>, inputs, {}, "inputs", .doc = "Names of values; empty for an omitted one.",
              .def = "texts");
-    QC_FIELD(std::vector<std::string>, outputs, {}, "outputs", .doc = "Likewise.", .def = "texts");
+    QC_FIELD(std::vector<std::string>, outputs, {}, "outputs", .doc = "Names of values; empty for an omitted one.",
+             .def = "texts");
 
     bool operator==(const Node&) const = default;
   };

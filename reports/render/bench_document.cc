@@ -228,7 +228,7 @@ class BenchTable {
       text += fmt::format("all of {}:", shown(network.name));
       for (std::size_t i = 0; i < network.seconds.size(); ++i) {
         text += fmt::format("{} {} {}", i == 0 ? "" : ",", shown(result_.backends[i].info.name),
-                            network.seconds[i] ? time_text(*network.seconds[i]) : "not all of it");
+                            network.seconds[i] ? time_text(*network.seconds[i]) : "not timed in full");
       }
       text += "\n";
     }
@@ -282,7 +282,7 @@ std::string bench_table(const BenchResult& result, const Painter& paint, std::si
   for (const bench::MeasuredBackend& backend : result.backends) {
     versions +=
         fmt::format("{} {} ({}){}\n", shown(backend.info.name), shown(backend.info.version), shown(backend.info.kind),
-                    backend.peak.empty() ? "" : ", held against the peak of " + backend.peak);
+                    backend.peak.empty() ? "" : ", compared with the peak of " + backend.peak);
   }
   return versions + BenchTable(result, paint, columns).text();
 }

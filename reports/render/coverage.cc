@@ -57,8 +57,8 @@ std::string layer_lines(const ModelRun& run) {
   }
   if (run.disturbed.empty()) return text;
   return text + fmt::format(
-                    "taking the values out changes what is fused: {}; "
-                    "what these compute together is judged in parts\n",
+                    "showing the values of all layers changes what the runtime fuses: {}; "
+                    "what it else computes in one step is judged in parts\n",
                     shown(run.disturbed));
 }
 

@@ -268,7 +268,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     }
     const std::uint64_t declined = backend.count(VerdictKind::unsupported) + backend.count(VerdictKind::refused_here);
     if (!backend.info.siblings.empty() && declined > 0) {
-      text += fmt::format("  {} it declined: asked of {} too\n", plural(declined, "case"),
+      text += fmt::format("  {} that it declined: run on {} too\n", plural(declined, "case"),
                           shown(fmt::format("{}", fmt::join(backend.info.siblings, ", "))));
     }
     if (backend.code) text += code_line(*backend.code);

@@ -85,15 +85,16 @@ std::string whereabouts_lines(const diagnose::Whereabouts& found) {
 
 std::string region_text(const diagnose::Region& region) {
   if (region.conditions.empty()) return "";
-  return fmt::format("{}   ({}all {} failing cases, {} of {} passing; held back: precision {:.2f}, recall {:.2f})",
-                     region.text(), large_outputs_text(region.elements), with_thousands(region.failing),
-                     with_thousands(region.passing_inside), with_thousands(region.passing), region.precision,
-                     region.recall);
+  return fmt::format(
+      "{}   ({}all {} failing cases, {} of {} passing; cross-validated: precision {:.2f}, recall {:.2f})",
+      region.text(), large_outputs_text(region.elements), with_thousands(region.failing),
+      with_thousands(region.passing_inside), with_thousands(region.passing), region.precision, region.recall);
 }
 
 std::string learning_text(const Explanation& e) {
-  return fmt::format("{} expressions tried; {} made to test it, on which it differs from what is right, agree",
-                     with_thousands(e.expressions), plural(e.agreed, "case"));
+  return fmt::format(
+      "{} expressions tried; the backend agrees with it on {} made to test it, where it differs from the right values",
+      with_thousands(e.expressions), plural(e.agreed, "case"));
 }
 
 // " on ort-f32"
@@ -108,7 +109,7 @@ std::string verdict_line(const Explanation& e) {
     case Status::ambiguous:
       return fmt::format("ambiguous: {}; no case was found that tells them apart\n", names(e.candidates, " or "));
     case Status::reproduced:
-      return fmt::format("reproduced: {}{}{} has every byte of every case tried, but {}\n",
+      return fmt::format("reproduced: {}{}{} gives every byte of every case that was tried, but {}\n",
                          e.candidates.front().is_learnt() ? "behaves as: " : "", e.candidates.front().name(),
                          on_base(e),
                          e.support.failing < Support::kFewestFailing ? "too few of them fail to be certain"
@@ -119,9 +120,11 @@ std::string verdict_line(const Explanation& e) {
           e.support.reproduces_case ? "reproduces this case, but not everything" : "does not reproduce this case");
     case Status::unexplained: break;
   }
-  if (e.expressions == 0) return "unexplained: no model, and no two of them, come near\n";
-  return fmt::format("unexplained: no model, and no two of them, come near, and none of {} expressions fits\n",
-                     with_thousands(e.expressions));
+  if (e.expressions == 0) return "unexplained: no defect model, and no two of them together, come near its outputs\n";
+  return fmt::format(
+      "unexplained: no defect model, and no two of them together, come near its outputs, and none of {} expressions "
+      "fits\n",
+      with_thousands(e.expressions));
 }
 
 std::string explanation_lines(const Explanation& e, const std::optional<diagnose::Whereabouts>& whereabouts) {
@@ -132,8 +135,8 @@ std::string explanation_lines(const Explanation& e, const std::optional<diagnose
   if (!e.candidates.empty()) text += line("support", support_text(e.support));
   if (!e.candidates.empty() && e.candidates.front().is_learnt()) text += line("learnt", learning_text(e));
   if (e.support.legal > 0) {
-    text += line(
-        "", fmt::format("{} legal elements come from an arithmetic without a name", with_thousands(e.support.legal)));
+    text +=
+        line("", fmt::format("{} admissible elements come from no known arithmetic", with_thousands(e.support.legal)));
   }
   if (e.op->quantizes && family_of("", e.op->name)->arithmetic.arithmetics != nullptr)
     text += line("arithmetic", e.arithmetic);
@@ -256,9 +259,10 @@ std::string suspect_lines(const Suspects& suspects) {
   const std::string runs =
       fmt::format("{} and {}", plural(suspects.failing, "failing case"), plural(suspects.passing, "passing one"));
   if (suspects.passing == 0)
-    return line("source", fmt::format("{}: no case passes that its lines could be held against", runs));
+    return line("source", fmt::format("{}: without a passing case no line can be suspected", runs));
   if (suspects.lines.empty())
-    return line("source", fmt::format("{}: no line is executed by more of those that fail", runs));
+    return line("source",
+                fmt::format("{}: no line is executed by more of the failing cases than of the passing ones", runs));
   std::string text;
   for (std::size_t i = 0; i < std::min(suspects.lines.size(), kShown); ++i)
     text += line(i == 0 ? "source" : "", suspect_text(suspects, i));

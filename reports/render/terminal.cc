@@ -104,8 +104,7 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
           : fmt::format("; gets {} wrong, so the backend has the defect in some of its paths only",
                         plural(diagnosis.contradicting, "passing case"));
   if (diagnosis.status == "reproduced" && !(has_all && diagnosis.trial_cases > 0)) {
-    const std::string others =
-        contradicted.empty() ? "; no passing case that was held against it contradicts it" : contradicted;
+    const std::string others = contradicted.empty() ? "; no passing case that was tried contradicts it" : contradicted;
     facts.push_back(
         {"support", fmt::format("reproduces every byte of {}{}", plural(diagnosis.examined, "failing case"), others)});
   } else if (!diagnosis.defects.empty()) {
@@ -125,7 +124,7 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
                                   ? ""
                                   : fmt::format(", {} of them with other data", with_thousands(diagnosis.when_shown));
     facts.push_back(
-        {"when", fmt::format("{}   ({}{} failing{}, {} of {} passing cases; held back: precision {:.2f}, "
+        {"when", fmt::format("{}   ({}{} failing{}, {} of {} passing cases; cross-validated: precision {:.2f}, "
                              "recall {:.2f})",
                              fmt::join(diagnosis.when, ", "), large_outputs_text(diagnosis.when_elements),
                              with_thousands(diagnosis.failing), shown, with_thousands(diagnosis.passing_inside),
@@ -164,7 +163,8 @@ std::vector<Fact> facts_of(const Finding& finding) {
   const Case& example = finding.example;
   facts.push_back({"case", example.id + (example.note.empty() ? "" : ": " + example.note)});
   if (!finding.met_while_shrinking.empty())
-    facts.push_back({"met", fmt::format("while shrinking {}; no case of the suites", finding.met_while_shrinking)});
+    facts.push_back(
+        {"met", fmt::format("while shrinking {}; it is not a case of the suites", finding.met_while_shrinking)});
   if (finding.shrinking) facts.push_back({"shrunk", shrinking_text(*finding.shrinking)});
   if (!finding.history.empty()) facts.push_back({"since", fmt::format("{}", fmt::join(finding.history, "; "))});
   if (!finding.replay.empty()) facts.push_back({"replay", shown_command(finding.replay)});

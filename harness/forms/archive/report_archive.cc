@@ -440,7 +440,8 @@ void describe_region(Archive& archive, Diagnosis& diagnosis) {
     describe_field(archive, "precision", diagnosis.precision,
                    {.doc = "Share of failing cases among those that meet the conditions, each case held against "
                            "conditions that were learnt without it."});
-    describe_field(archive, "recall", diagnosis.recall, {.doc = "Share of failing cases that meet them, likewise."});
+    describe_field(archive, "recall", diagnosis.recall,
+                   {.doc = "Share of failing cases that meet conditions learnt without them."});
   });
 }
 
@@ -464,8 +465,8 @@ void describe_example(Archive& archive, Finding& finding) {
     describe_graph(archive, finding);
     describe_field(archive, "rewritten", finding.rewritten, {});
     describe_field(archive, "file", finding.case_file, {.doc = "The case as JSON, relative to the report."});
-    describe_field(archive, "model", finding.model_file, {.doc = "The same as an ONNX model of one node."});
-    describe_field(archive, "folder", finding.test_folder, {.doc = "The same as a backend-test folder of ONNX."});
+    describe_field(archive, "model", finding.model_file, {.doc = "The case as an ONNX model of one node."});
+    describe_field(archive, "folder", finding.test_folder, {.doc = "The case as a backend-test folder of ONNX."});
     describe_field(
         archive, "note", finding.example.note,
         {.doc = "The case's own line for the reader; absent where it has none.", .presence = Presence::omitted});

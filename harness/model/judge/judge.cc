@@ -99,12 +99,12 @@ std::string place_text(const ElementReport& element, const Verdict& verdict) {
 // A right answer beside that of the defect which the case guards against.
 std::string beside_the_defect(const Verdict& defect, const std::vector<Tensor>& outputs) {
   if (!defect.worst) {
-    return fmt::format("the defect that it guards: {}{}{}", name_of(defect.kind), defect.detail.empty() ? "" : ", ",
-                       defect.detail);
+    return fmt::format("the defect that this case guards against: {}{}{}", name_of(defect.kind),
+                       defect.detail.empty() ? "" : ", ", defect.detail);
   }
   const ElementReport& worst = *defect.worst;
   const Tensor& got = outputs[worst.output];
-  return fmt::format("gives {}{}; the defect that it guards gave {}",
+  return fmt::format("gives {}{}; the defect that this case guards against gave {}",
                      element_text(got, flat_index(worst.index, got.shape)), place_text(worst, defect), worst.got);
 }
 
@@ -136,7 +136,8 @@ Verdict judge_refusal(const Expected& expected, const std::string& reason) {
   const Expectation expectation = expected.classification.expectation();
   const bool is_guard = expected.defect && expected.defect->kind == VerdictKind::not_rejected;
   if (is_guard && expectation == Expectation::invalid) {
-    return without_values(VerdictKind::pass, "refuses it; the defect that it guards computed it: " + reason);
+    return without_values(VerdictKind::pass,
+                          "refuses it; the defect that this case guards against computed it: " + reason);
   }
   if (expectation != Expectation::valid) return without_values(VerdictKind::refused, reason);
   return without_values(VerdictKind::unsupported, reason);

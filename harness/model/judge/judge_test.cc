@@ -352,7 +352,7 @@ TEST(Judge, ARightAnswerProvesThatADefectIsGone) {
   alike.defect = DefectAnswer{VerdictKind::wrong, {make::uint8({1, 1, 4, 4}, values)}};
   EXPECT_FALSE(expected_of(alike).defect_disputed);
   EXPECT_EQ(right().kind, VerdictKind::pass);
-  EXPECT_EQ(right().detail, "gives 7 at [0,0,1,2]; the defect that it guards gave 9");
+  EXPECT_EQ(right().detail, "gives 7 at [0,0,1,2]; the defect that this case guards against gave 9");
   EXPECT_EQ(judge_output(alike, alike.defect->outputs[0]).kind, VerdictKind::wrong);
 
   alike.defect = DefectAnswer{VerdictKind::bad_shape, {make::uint8({1}, {7})}};
@@ -360,7 +360,7 @@ TEST(Judge, ARightAnswerProvesThatADefectIsGone) {
   EXPECT_THAT(right().detail, HasSubstr("bad-shape, output uint8 [1]"));
   alike.defect = DefectAnswer{VerdictKind::crashed, {}};
   EXPECT_EQ(right().kind, VerdictKind::pass);
-  EXPECT_EQ(right().detail, "the defect that it guards: crashed");
+  EXPECT_EQ(right().detail, "the defect that this case guards against: crashed");
 }
 
 // Whoever records an answer that the rules admit has not made the case prove anything.

@@ -29,7 +29,7 @@ function region(diagnosis: Diagnosis): Child {
   const { conditions, elements, failing, shown, passing, passing_inside, precision, recall } = diagnosis.region;
   const large = elements ? `of outputs of ${count(elements)} elements and more: ` : "";
   const learnt = `${large}all of ${count(failing)} failing cases${shown ? ` (${count(shown)} of them with other data)` : ""}, ${count(passing_inside)} of ${count(passing)} passing`;
-  const measured = `${learnt}; held back: precision ${precision.toFixed(2)}, recall ${recall.toFixed(2)}`;
+  const measured = `${learnt}; cross-validated: precision ${precision.toFixed(2)}, recall ${recall.toFixed(2)}`;
   if (conditions.length === 0) return failing === 0 ? null : h("span.note", {}, `no feature tells failing cases from passing ones (${learnt})`);
   return [conditions.join(", "), h("span.note", {}, ` (${measured})`)];
 }
@@ -131,7 +131,7 @@ function story(finding: Finding): HTMLElement {
     ["evidence", diagnosis?.where ? evidence(diagnosis) : null],
     ["shown by", diagnosis?.experiment ? experiment(diagnosis.experiment) : null],
     ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
-    ["met", finding.met_while_shrinking ? `while shrinking ${finding.met_while_shrinking}; no case of the suites` : ""],
+    ["met", finding.met_while_shrinking ? `while shrinking ${finding.met_while_shrinking}; it is not a case of the suites` : ""],
     ["since", finding.history?.join("; ") ?? null],
     ["replayed", finding.replayed ? `in a new process: fails ${finding.replayed}` : null],
     ["shrunk", shrinking(finding)],

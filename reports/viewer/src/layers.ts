@@ -44,7 +44,7 @@ class Layers {
       this.line,
       this.detail,
       this.legend(),
-      h("p.note", {}, `Inputs: ${origin}.`, disturbed ? ` Taking the values out changes what is fused: ${disturbed}; what these compute together is judged in parts.` : ""),
+      h("p.note", {}, `Inputs: ${origin}.`, disturbed ? ` Showing the values of all layers changes what the runtime fuses: ${disturbed}; what it else computes in one step is judged in parts.` : ""),
       wrong.length > 0 ? fold(`Wrong layers as a table: ${count(wrong.length)}`, () => this.table(wrong)) : null,
     ];
   }

@@ -40,7 +40,7 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
             `span.note.${conclusion.tone}`,
             {},
             conclusion.text,
-            backend.decides ? "" : " (does not decide)",
+            backend.decides ? "" : " (does not count)",
           ),
         );
   return h(
