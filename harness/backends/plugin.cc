@@ -508,7 +508,8 @@ Result<std::unique_ptr<Backend>> load_plugin(const Specification& what) {
         "file does");
   }
   const qc_backend* functions = reinterpret_cast<decltype(&qconform_backend)>(entry)();
-  if (functions == nullptr) return fail(plugin_field(what), "its qconform_backend says that it cannot work here");
+  if (functions == nullptr)
+    return fail(plugin_field(what), "its qconform_backend returns a null pointer: it cannot work here");
   return open_plugin(*functions, what);
 }
 

@@ -211,10 +211,10 @@ std::optional<Outcome> StreamBackend::take_output(const Message& answer) {
   const bool is_last = outputs_.size() == output_count_;
   if (answer.kind == MessageKind::done) {
     if (is_last) return outcome::Produced{std::move(outputs_)};
-    return broken(fmt::format("DONE is its output {} of {}", outputs_.size(), output_count_));
+    return broken(fmt::format("sent DONE with its output {} of {}, expected PART", outputs_.size(), output_count_));
   }
   if (!is_last) return std::nullopt;
-  return broken(fmt::format("PART is its output {} of {}, expected DONE", outputs_.size(), output_count_));
+  return broken(fmt::format("sent PART with its output {} of {}, expected DONE", outputs_.size(), output_count_));
 }
 
 std::optional<Outcome> StreamBackend::outcome_of(const Message& answer) {

@@ -179,7 +179,8 @@ Error one_thread_only(const Specification& what) {
 Result<std::unique_ptr<Backend>> start_library(const Library& library, const Specification& what,
                                                const SandboxPolicy& sandbox) {
   if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
-  if (!what.cpu.empty()) return fail("--backend", text_of(what) + " runs as a program of this processor");
+  if (!what.cpu.empty())
+    return fail("--backend", text_of(what) + " runs on this processor only: [CPU] is not possible");
   QCONFORM_TRY(check_settings(what, library.accepted));
   return library.start(what, sandbox.limits);
 }
@@ -315,7 +316,8 @@ Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
   if (what.kind == SelectedKind::process || (library != nullptr && library->start != nullptr)) {
     return fail("--cpu", fmt::format("{}: a command chooses its processor itself", text_of(what)));
   }
-  if (!what.cpu.empty()) return fail("--cpu", fmt::format("{} is on a processor already", text_of(what)));
+  if (!what.cpu.empty())
+    return fail("--cpu", fmt::format("{} names a processor already: give one of --cpu and [CPU]", text_of(what)));
   what.cpu = is_bochs_model(cpu) ? whole_bochs_name(cpu) : cpu;
   return {};
 }

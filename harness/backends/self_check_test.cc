@@ -90,7 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, PlantedFault,
     ::testing::Values(
         SubjectFault{"first-node-only", {"graphs: output 0 is float", "scalars: ", "several outputs: "}},
-        SubjectFault{"first-output-only", {"several outputs: broke the protocol: DONE is its output 1 of 2"}},
+        SubjectFault{"first-output-only",
+                     {"several outputs: broke the protocol: sent DONE with its output 1 of 2, expected PART"}},
         SubjectFault{"outputs-swapped", {"several outputs: output 0 is float"}},
         SubjectFault{"scalar-as-one", {"scalars: output 0 is int8 [1]", "several outputs: output 1 is float [1]"}}),
     [](const auto& test) {

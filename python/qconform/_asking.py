@@ -239,7 +239,7 @@ def _of_function(function: Callable[..., Any], question: Question) -> Any:
 def _of_backend(backend: Any, question: Question) -> Any:
     compatible: Optional[Callable[[onnx.ModelProto], bool]] = getattr(backend, "is_compatible", None)
     if compatible is not None and not compatible(question.model):
-        raise Unsupported("is_compatible() says no")
+        raise Unsupported("is_compatible() returns False")
     if callable(getattr(backend, "prepare", None)):
         return backend.prepare(question.model).run(question.inputs)
     return backend.run_model(question.model, question.inputs)

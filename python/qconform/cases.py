@@ -177,7 +177,7 @@ class Cases(Iterator[Case]):
         if not 0 <= seed < 1 << 64:
             raise Error("expected a number from 0 to 2^64 - 1", field="seed", value=str(seed))
         if count is not None and count < 0:
-            raise Error("expected no negative number", field="count", value=str(count))
+            raise Error("expected 0 or more", field="count", value=str(count))
         self._handle = _native.SuiteHandle.open(suite, seed, count)
         self._suite, self._seed, self._left = suite, seed, count
         self._taken = 0

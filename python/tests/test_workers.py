@@ -63,7 +63,7 @@ def test_forms_of_a_backend(backend, case):
 @pytest.mark.slow
 def test_weights_are_constants_unless_all_is_fed(case):
     verdict = qconform.replay(samples.NeedsAllFed, case)
-    assert (verdict.verdict, verdict.detail) == ("unsupported", "is_compatible() says no")
+    assert (verdict.verdict, verdict.detail) == ("unsupported", "is_compatible() returns False")
     assert not verdict
 
 

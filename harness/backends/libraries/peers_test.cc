@@ -130,7 +130,7 @@ TEST_F(PeerRoots, AreJudgedOnlyWhereTheyAreNamed) {
 
 TEST_F(PeerRoots, TakeNoProcessorAndNoThreadsAndNoUnknownWord) {
   write_program(add("rten-0.27.0") / "bin" / "peer");
-  EXPECT_THAT(opened("rten[Haswell]").error().text(), HasSubstr("runs as a program of this processor"));
+  EXPECT_THAT(opened("rten[Haswell]").error().text(), HasSubstr("runs on this processor only: [CPU] is not possible"));
   EXPECT_THAT(backend::whole_names({"rten"}, {"Haswell"}).error().text(), HasSubstr("chooses its processor itself"));
   EXPECT_THAT(opened("rten", {.limits = {}, .threads = 4}).error().text(), HasSubstr("one thread at a time"));
   EXPECT_THAT(opened("rten@fast").error().text(), HasSubstr("fast"));

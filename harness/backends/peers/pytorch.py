@@ -17,7 +17,7 @@ def convolution(case):
     if y_zero.dtype != x.dtype:
         raise Unsupported("y has the type of x")
     if not 1 <= rank <= 3 or g.begins != g.ends:
-        raise Unsupported("more than 3 spatial dimensions, or pads that differ at both ends")
+        raise Unsupported("more than 3 spatial dimensions, or different pads at begin and end")
     prepack, convolve = getattr(QUANTIZED, f"conv{rank}d_prepack"), getattr(QUANTIZED, f"conv{rank}d")
     bias = real_bias(case.input(8), x_scale, w_scale)
     packed = prepack(quantized(w, w_scale, w_zero), bias, g.strides, g.begins, g.dilations, g.group)

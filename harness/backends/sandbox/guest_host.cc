@@ -78,7 +78,7 @@ std::optional<std::span<const std::byte>> GuestHost::next(double cpu_seconds, De
        slice = std::min<std::chrono::microseconds>(slice * 2, kLongestSlice)) {
     if (const auto message = line_.receive()) return message->bytes;
     if (line_.is_damaged()) {
-      death.reason = "what the emulated machine sent makes no sense";
+      death.reason = "the emulated machine sent a damaged message";
     } else if (const auto status = process_.poll()) {
       death.status = *status;
       const std::string log = last_log();

@@ -244,7 +244,7 @@ class SandboxedBackend final : public Backend, public Worker {
       return failed(how_it_ended(death));
     }
     auto hello = decode_hello(*bytes);
-    if (!hello) return failed("said nothing sensible when it was opened");
+    if (!hello) return failed("sent a damaged message when it was opened");
     if (!hello->error.empty()) return failed(hello->error);
     info_ = std::move(hello->info);
     if (renames_) info_.name = name_;
@@ -315,7 +315,7 @@ class SandboxedBackend final : public Backend, public Worker {
       return second;
     }
     if (auto* crash = std::get_if<outcome::Crashed>(&first)) {
-      crash->detail += "; not again with this case alone in a new process";
+      crash->detail += "; it does not crash again with this case alone in a new process";
     }
     return first;
   }

@@ -487,7 +487,7 @@ TEST(Plugin, WithoutTheInterfaceIsAnError) {
   EXPECT_THAT(open_sandboxed("plugin:" + library("exports_another")).error().text(),
               HasSubstr("exports_another.so: exports no function qconform_backend; with qconform/node.hpp"));
   EXPECT_THAT(open_sandboxed("plugin:" + library("not_here")).error().text(),
-              HasSubstr("not_here.so: its qconform_backend says that it cannot work here"));
+              HasSubstr("not_here.so: its qconform_backend returns a null pointer: it cannot work here"));
 }
 
 TEST(Plugin, ThatEndsBeforeRunIsAnError) {

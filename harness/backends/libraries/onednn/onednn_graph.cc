@@ -168,7 +168,7 @@ class GraphBackend final : public Backend {
     for (const Partition& partition : partitions) {
       if (!partition.made.is_supported()) {
         return outcome::Unsupported{
-            fmt::format("it does not support {} as it stands here", name_of(partition, *graph))};
+            fmt::format("it does not support {} with these types, shapes and attributes", name_of(partition, *graph))};
       }
       for (const std::size_t id : partition.inputs) {
         if (id < memory.size() && memory[id].empty()) memory[id] = inputs.bytes(id);

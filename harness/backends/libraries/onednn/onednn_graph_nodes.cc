@@ -154,7 +154,7 @@ class Translation {
   }
 
   [[nodiscard]] Problem beyond() const {
-    return fmt::format("its graphs have no {}, or not as it stands here", node().op_type);
+    return fmt::format("its graphs have no {} with these types, shapes and attributes", node().op_type);
   }
 
   Problem of_floats(const std::string& op_type);

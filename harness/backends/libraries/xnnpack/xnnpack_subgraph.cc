@@ -81,7 +81,8 @@ class SubgraphDefinition {
   }
 
   [[nodiscard]] Problem beyond() const {
-    return fmt::format("its subgraphs have no {}, or not as it stands here", case_.nodes[unit_.compute->node].op_type);
+    return fmt::format("its subgraphs have no {} with these types, shapes and attributes",
+                       case_.nodes[unit_.compute->node].op_type);
   }
 
   [[nodiscard]] const Shape& shape(ValueId value) const { return graph_.program.values[value].shape; }
@@ -117,7 +118,7 @@ class SubgraphDefinition {
                          by_channel ? " with several scales" : "");
     }
     if (by_channel && (!channel || parameters->layout.is_blocked()))
-      return "scales of channels belong to output channels of weights";
+      return "several scales are possible along the output channels of weights only";
     const auto has_zero_point = [](double zero_point) { return zero_point != 0; };
     const auto& zero_points = parameters->x_zero_point;
     if (by_channel && std::any_of(zero_points.begin(), zero_points.end(), has_zero_point))
@@ -243,7 +244,7 @@ SubgraphDefinition::Problem SubgraphDefinition::convolution(const reference::Con
     return "weights that are transposed have one scale";
   const auto& layout = unit_.operands[1].parameters->layout;
   if (layout.channels > 1 && (layout.outer != 1 || layout.channels != g.output_channels)) {
-    return "scales of channels belong to output channels of weights";
+    return "several scales are possible along the output channels of weights only";
   }
   const auto [height, width] = axes_of(g);
   const auto depth = static_cast<std::size_t>(g.group_input_channels());
@@ -283,13 +284,14 @@ SubgraphDefinition::Problem SubgraphDefinition::pool(const std::vector<reference
   const auto leaves_padding = [](const reference::SpatialAxis& axis) {
     return (axis.output - 1) * axis.stride + axis.kernel_extent() > axis.input + axis.pad_begin + axis.pad_end;
   };
-  if (leaves_padding(height) || leaves_padding(width)) return "a window that leaves the padding has no form there";
+  if (leaves_padding(height) || leaves_padding(width))
+    return "its pooling has no windows that reach beyond the padding";
   const auto counts_padding = [&](std::int32_t by) { return by != divisor->front(); };
   const bool is_padded = height.pad_begin + height.pad_end + width.pad_begin + width.pad_end > 0;
   if (divisor != nullptr && std::any_of(divisor->begin(), divisor->end(), counts_padding)) {
-    if (!is_padded) return "a window that leaves the data has no form there";
+    if (!is_padded) return "its average pooling has no windows that reach beyond the data";
   } else if (divisor != nullptr && is_padded) {
-    return "padding does not count there";
+    return "its average pooling does not count padding";
   }
   std::uint32_t x = 0;
   std::uint32_t y = 0;
@@ -321,7 +323,7 @@ SubgraphDefinition::Problem SubgraphDefinition::fully_connected(const MatrixTaps
   const auto& layout = unit_.operands[1].parameters->layout;
   const bool has_columns = is_transposed ? layout.inner == 1 : layout.outer == 1;
   if (layout.channels > 1 && (!has_columns || layout.channels != taps.n))
-    return "scales of channels belong to output channels of weights";
+    return "several scales are possible along the output channels of weights only";
   std::uint32_t x = 0;
   std::uint32_t w = 0;
   std::uint32_t b = 0;
@@ -341,7 +343,7 @@ SubgraphDefinition::Problem SubgraphDefinition::of_elements(const Elementwise& w
   if (!is_single && !is_pair) return beyond();
   const bool is_bounded =
       unit_.lowest > -std::numeric_limits<float>::infinity() || unit_.highest < std::numeric_limits<float>::infinity();
-  if (is_single && is_bounded) return "an activation has no bounds there";
+  if (is_single && is_bounded) return "its activations have no bounds";
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   std::uint32_t y = 0;
