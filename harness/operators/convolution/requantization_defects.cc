@@ -64,7 +64,7 @@ constexpr Defect kRequantizationDefects[] = {
      .needs = {"bias != 0"},
      .replace = add_bias_after_scaling},
     {.id = "bias-in-f32",
-     .description = "sum and bias are rounded to float32 before they are added there",
+     .description = "sum and bias are rounded to float32 and added in float32",
      .operators = {"QLinearConv"},
      .trigger = "a bias beyond 2^24 that mostly cancels the sum",
      .rule = "C20",
@@ -147,7 +147,7 @@ constexpr Defect kRequantizationDefects[] = {
            s.set(stage::tail_round, round_half_away);
          }},
     {.id = "zp-wraps-offset-int8",
-     .description = "as zp-wraps-int32, where uint8 outputs are computed as int8 less 128",
+     .description = "the zero point is added to an int32 and wraps; uint8 outputs are computed as int8 less 128",
      .operators = {"QLinearConv"},
      .trigger = "values near the ends of int32 or beyond",
      .rule = "Q4",

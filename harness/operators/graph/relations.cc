@@ -325,7 +325,8 @@ Applied as_one_operator(const RelationSubject& subject) {
     one.inputs.emplace_back(tensor);
   if (unit->b != nullptr) one.inputs.push_back(tensor_named(base, unit->b->inputs[0]));
   // The single operator takes less than a graph may have.
-  if (classify(one).expectation() != Expectation::valid) return NotApplicable{"that operator does not take it"};
+  if (classify(one).expectation() != Expectation::valid)
+    return NotApplicable{"the single operator does not take its types or shapes"};
   return all_the_same({std::move(one)});
 }
 
