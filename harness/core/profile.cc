@@ -20,14 +20,15 @@ constexpr std::array kProfiles{
     ProfileInfo{Profile::fixed_point, "fixed-point",
                 "requantization by a 31-bit integer multiplier and shifts, as gemmlowp (tier Q31)"},
     ProfileInfo{Profile::fixed_point_f32, "fixed-point-f32",
-                "the same with the multiplier formed in float32 (tier Q31-f32)"},
+                "requantization by a 31-bit integer multiplier formed in float32, and shifts (tier Q31-f32)"},
     ProfileInfo{Profile::tflite, "tflite", "31-bit multiplier, two roundings, as TensorFlow Lite and CMSIS-NN"},
     ProfileInfo{Profile::tflite_single_rounding, "tflite-single-rounding",
                 "31-bit multiplier, one rounding of 64 bits, as TensorFlow Lite with TFLITE_SINGLE_ROUNDING"},
     ProfileInfo{Profile::fused_int8, "fused-int8",
                 "in graphs also integer kernels with a float bias rounded to x_scale*w_scale (tiers fused-int8, D)"},
-    ProfileInfo{Profile::fused_q31, "fused-q31",
-                "the same requantized by a 31-bit integer multiplier and shifts (tiers fused-q31, Q31)"},
+    ProfileInfo{
+        Profile::fused_q31, "fused-q31",
+        "in graphs also fused integer kernels, requantized by a 31-bit multiplier and shifts (tiers fused-q31, Q31)"},
 };
 
 }  // namespace

@@ -402,8 +402,8 @@ struct Diagnosis {
   QC_FIELD(
       std::string, base, {}, "base",
       .doc =
-          "The same where it is the backend's own, as identify finds it, and the defects leave it: they were tried "
-          "on it first.",
+          "The arithmetic, where it is the backend's own, as identify finds it, and the defects keep it: they were "
+          "tried on it first.",
       .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, examined, {}, "examined",
            .doc =
@@ -411,7 +411,7 @@ struct Diagnosis {
                "elements were located.");
   QC_FIELD(std::uint64_t, contradicting, {}, "contradicting",
            .doc =
-               "Passing cases, of those that were held against the defects, which these would get wrong, and which no "
+               "Passing cases that the defects were tried on, and would get wrong, and which no "
                "condition tells from the failing ones: the backend has the defects in some of its paths.",
            .presence = Presence::omitted);
   std::uint64_t trial_cases = 0;       ///< cases made to test explanations, the first failing one included
@@ -425,7 +425,8 @@ struct Diagnosis {
   QC_LINE(describe_place_counts(archive, self));
   QC_FIELD(std::vector<std::string>, thresholds, {}, "thresholds",
            .doc =
-               "Sizes at which it starts to fail, or ends to, or that fail by turns, while all else stays as in the "
+               "Sizes at which it starts to fail, or ends to, or that fail in regular intervals, while all else stays "
+               "as in the "
                "smallest case: \"M >= 257 (256 passes)\". Cases on both sides were run.",
            .presence = Presence::omitted);
   QC_FIELD(std::string, behaves, {}, "behaves",
