@@ -19,9 +19,9 @@ namespace qconform {
 /// OPERATOR[:OPSET], the newest opset without a number, then words. NAME[:TYPE][[SHAPE]][=DATA] is an input: DATA is
 /// one value for all elements, or all values (0*3: three zeros); ~SEED, or nothing, draws uniform bytes. Without a type
 /// an input has the one that it shares with another, or the usual one; without a shape that of its list. Any other
-/// NAME=VALUE is an attribute. A convolution may state its sizes as oneDNN's benchdnn does; what no word states is drawn
-/// then, with scales that keep most outputs in range. Errors name --case and the word; a node with other inputs and
-/// attributes than its operator has is one, too.
+/// NAME=VALUE is an attribute. A convolution may state its sizes as oneDNN's benchdnn does; what no word states is
+/// drawn then, with scales that keep most outputs in range. Errors name --case and the word; a node with other inputs
+/// and attributes than its operator has is one, too.
 [[nodiscard]] Result<Case> case_of_line(std::string_view line);
 
 /// The line that case_of_line() reads back to the same computation; nothing of graphs, and where the line would be
