@@ -18,12 +18,12 @@ fetch_npm() {
   [[ $got == "$2" ]] || fail "$npm_archive is not the file that was recorded: expected $2, got $got"
 }
 
-# private_apt FOLDER ARCHITECTURE [SUITE]: writes FOLDER/apt.conf, for apt-get -qq -c FOLDER/apt.conf, with lists, caches
-# and state in FOLDER; reads the lists. SUITE is a release of Debian, from the mirror that the system's apt uses and
+# private_apt FOLDER ARCHITECTURE [SUITE [TYPES]]: writes FOLDER/apt.conf, for apt-get -qq -c FOLDER/apt.conf, with lists,
+# caches and state in FOLDER; reads the lists. SUITE is a release of Debian, from the mirror that the system's apt uses and
 # checked with the system's keys; one that is signed with a key that is not among them is refused: a newer
-# debian-archive-keyring has it. Without SUITE: the system's releases.
+# debian-archive-keyring has it. Without SUITE: the system's releases. TYPES: "deb", or "deb deb-src" for sources too.
 private_apt() {
-  local folder=$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg sources=/etc/apt/sources.list.d/debian.sources site log
+  local folder=$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg sources=/etc/apt/sources.list.d/debian.sources site log type
   need apt-get apt-cache dpkg-deb
   mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" "$folder/state"
   : >"$folder/state/status"
@@ -32,7 +32,7 @@ private_apt() {
     site=$(apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' | sed -n 's|\(.*/debian/\{0,1\}\) main$|\1|p' | head -n 1)
     [[ -n $site ]] || fail "apt has no Debian mirror (run apt-get update)"
     sources="$folder/private.list"
-    echo "deb [signed-by=$keys] $site $3 main" >"$sources"
+    for type in ${4:-deb}; do echo "$type [signed-by=$keys] $site $3 main"; done >"$sources"
   fi
   cat >"$folder/apt.conf" <<CONFIGURATION
 Dir::State "$folder/state";
