@@ -65,7 +65,8 @@ std::string facts_text(const ComparedCause& cause, const Report& report) {
   if (finding == nullptr) return {};
   std::string text;
   for (const report::Fact& fact : report::facts_of(*finding)) {
-    if (std::find(kTold.begin(), kTold.end(), fact.label) == kTold.end()) continue;
+    const bool says_nothing = fact.label == "why" && fact.value == "unexplained";
+    if (says_nothing || std::find(kTold.begin(), kTold.end(), fact.label) == kTold.end()) continue;
     text += fmt::format("  {:<9}{}\n", fact.label, shown(fact.value));
   }
   return text;
