@@ -115,14 +115,15 @@ std::string news_text(const GateResult& comparison, const report::Painter& paint
 std::string subject_of(const GateResult& comparison) {
   const Report& report = comparison.current.report;
   std::string names;
+  std::size_t count = 0;
   for (const BackendResult& backend : report.backends) {
-    names += (names.empty() ? "" : ", ") + shown(backend.info.name);
+    if (backend.conforms() != report.conforms()) continue;  // those that decided
+    names += (count++ == 0 ? "" : ", ") + shown(backend.info.name);
   }
   constexpr std::size_t kMostBytes = 60;
-  if (names.size() > kMostBytes) names = report::plural(report.backends.size(), "backend");
-  const bool are_several = report.backends.size() > 1;
-  const char* const verdict = report.conforms() ? (are_several ? "conform" : "conforms")
-                                                : (are_several ? "do not conform" : "does not conform");
+  if (names.size() > kMostBytes) names = report::plural(count, "backend");
+  const char* const verdict = report.conforms() ? (count > 1 ? "conform" : "conforms")
+                                                : (count > 1 ? "do not conform" : "does not conform");
   return fmt::format("{} {}{}: {}", names, verdict, report.stopped.empty() ? "" : " (stopped early)",
                      counts_of(comparison));
 }
