@@ -119,7 +119,7 @@ def test_bisect(small_suite):
         ("broken", "scalar", shown),
         ("mended", shown, "avx2"),
     ]
-    with pytest.raises(qconform.Error, match="is one backend"):
+    with pytest.raises(qconform.Error, match="or several backends"):
         qconform.bisect("scalar", case)
 
 
