@@ -196,8 +196,8 @@ TEST(Process, MayWriteMuchToStderr) {
 
 TEST(Process, RefusesCommandsThatDoNotSpeakTheProtocol) {
   EXPECT_THAT(opened("").error().text(), HasSubstr("needs a command"));
-  EXPECT_THAT(opened("true; exit 5").error().text(), HasSubstr("ended with status 5"));
-  EXPECT_THAT(opened("/nowhere/at-all").error().text(), HasSubstr("ended with status 127; it printed: "));
+  EXPECT_THAT(opened("true; exit 5").error().text(), HasSubstr("ended before it answered, with exit code 5"));
+  EXPECT_THAT(opened("/nowhere/at-all").error().text(), HasSubstr("with exit code 127; its last lines: "));
   EXPECT_THAT(opened("echo hello; sleep 60").error().text(), HasSubstr("expected a message, got \"hello\""));
   EXPECT_THAT(opened(child("speaks-another-version")).error().text(),
               HasSubstr("speaks version 2 of the protocol, expected 1"));

@@ -94,7 +94,7 @@ std::optional<gate::ReportSide> report_before(FuzzOptions& options) {
 Result<int> deliver_plan(FuzzPlan& plan, guided::GuidedResult done) {
   QCONFORM_ASSIGN(auto backends, plan.driver.open());
   campaign::ReportOptions options = plan.report_options(done.snapshot.case_at);
-  ProgressLine line;
+  ProgressLine line(ProgressLine::Elsewhere::a_line_each_minute);
   options.progress = told_on(line);
   Report report = campaign_report(done.snapshot, backends, options);
   line.clear();

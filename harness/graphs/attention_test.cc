@@ -217,7 +217,8 @@ TEST(RotaryEmbedding, TurnsPairsByTheAngleOfTheirPosition) {
   EXPECT_EQ(verdict_of(halves, {by_halves}), VerdictKind::pass);
   EXPECT_EQ(verdict_of(halves, {by_neighbours}), VerdictKind::wrong);
   EXPECT_EQ(verdict_of(turned({four, {"interleaved", std::int64_t{1}}}), {by_neighbours}), VerdictKind::pass);
-  EXPECT_EQ(refusal_of(turned({})), "nodes[1].rotary_embedding_dim: 5 of 5 elements [rule RotaryEmbedding]");
+  EXPECT_EQ(refusal_of(turned({})),
+            "nodes[1].rotary_embedding_dim: expected an even number up to 5, got 5 [rule RotaryEmbedding]");
 }
 
 TEST(RotaryEmbedding, FindsHeadsInTheLastAxis) {

@@ -316,7 +316,15 @@ Result<Case> case_of_line(std::string_view line) {
   }
   const Classification classified = classify(result);
   const auto& violation = classified.contract.violation;
-  if (violation && violation->rule == "signature") return fail("--case", violation->text());
+  if (violation && violation->rule == "signature") {
+    std::vector<std::string_view> names;
+    for (const InputSignature& input : known->inputs) names.push_back(input.name);
+    for (const Attribute& attribute : result.node().attributes) {
+      const std::string guess = ending_with_guess(attribute.name, names);
+      if (guess != ".") return wrong(attribute.name, fmt::format("no input or attribute of {}{}", known->name, guess));
+    }
+    return fail("--case", violation->text());
+  }
   result.id = "line";
   result.provenance.source = std::string(kLinePrefix) + std::string(line);
   return result;

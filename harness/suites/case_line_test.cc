@@ -59,6 +59,8 @@ TEST(CaseLine, NamesWhatItDoesNotUnderstand) {
   EXPECT_THAT(case_of_line("QuantizeLinear scale:f32").error().text(), HasSubstr("(x, y_scale, y_zero_point)"));
   EXPECT_THAT(case_of_line("QuantizeLinear x=1 y_scal=1").error().text(), HasSubstr("y_scale is missing"));
   EXPECT_THAT(case_of_line("QuantizeLinear x=1 y_scale=1 axsi=1").error().text(), HasSubstr("axsi"));
+  EXPECT_THAT(case_of_line("QuantizeLinear x=1 y_scale=1 y_zero_piont=1").error().text(),
+              HasSubstr("did you mean y_zero_point?"));
   EXPECT_THAT(case_of_line("QuantizeLinear x[-1]=1").error().text(), HasSubstr("--case"));
   EXPECT_THAT(case_of_line("QuantizeLinear x[99999999999]=1").error().text(), HasSubstr("--case"));
 }

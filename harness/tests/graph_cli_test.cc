@@ -91,7 +91,7 @@ TEST_F(GraphCommands, DeclineWhatTheyDoNotDoWithGraphs) {
   EXPECT_THAT(guided.output, HasSubstr("--suite: does not go with --engine libfuzzer"));
   const auto timed = qconform("bench --backend interpreter --layers graphs --out " + out("bench"));
   EXPECT_EQ(timed.exit_code, 2);
-  EXPECT_THAT(timed.output, HasSubstr("single nodes are timed"));
+  EXPECT_THAT(timed.output, HasSubstr("expected single nodes, which are timed"));
   const auto unknown = qconform("fuzz --suite corpus --cases 1 --out " + out("guided"));
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.output, HasSubstr("expected fuzz, random or graphs"));

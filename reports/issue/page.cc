@@ -126,12 +126,27 @@ std::string nodes_text(const Nodes& nodes) {
   return code_block(text);
 }
 
+// A line for each tensor, with the values of small ones: "s = float [] 0.5".
+std::string inputs_text(const Case& graph) {
+  const std::vector<std::string> names = input_names(graph);
+  std::string text;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const auto& tensor = graph.inputs[i];
+    if (!tensor) continue;
+    text += fmt::format("{} = {} [{}]", names[i], name_of(tensor->type), fmt::join(tensor->shape, ","));
+    for (std::int64_t at = 0; tensor->elements() <= CaseGraph::kMostElements && at < tensor->elements(); ++at)
+      text += " " + qconform::element_text(*tensor, at);
+    text += "\n";
+  }
+  return code_block(text);
+}
+
 std::string smallest(const Issue& issue) {
   const Case& test_case = *issue.expected.test_case;
   const Verdict& verdict = verdict_of(issue);
   std::string text = fmt::format("## The smallest case\n\n{} at opset {}: {}\n\n", test_case.op_types(),
                                  test_case.nodes.front().opset_version, summary_of(test_case));
-  if (is_judged_as_graph(test_case)) text += nodes_text(test_case.nodes) + "\n";
+  if (is_judged_as_graph(test_case)) text += nodes_text(test_case.nodes) + "\nwith\n\n" + inputs_text(test_case) + "\n";
   if (!verdict.worst || !issue.expected.output) return text + fmt::format("{}.\n\n", verdict.detail);
   const std::size_t number = verdict.worst->output;
   const std::string output = output_names(test_case)[number];
@@ -161,15 +176,17 @@ std::string rewritten(const Issue& issue) {
 std::string program(const Issue& issue) {
   if (!issue.program) return fmt::format("There is no program: {}.\n\n", issue.program.error().message);
   std::string text;
+  const bool refuses = verdict_of(issue).kind == VerdictKind::refused_here;
   if (!issue.program->python.empty()) {
     text += fmt::format(
-        "## Program in Python\n\n`pip install {}`; `python3 case.py` ends with an assertion that says what "
-        "is not right.\n\n```python\n{}```\n\n",
-        issue.program->packages, issue.program->python);
+        "## Program in Python\n\n`pip install {}`; `python3 case.py` ends with {}.\n\n```python\n{}```\n\n",
+        issue.program->packages, refuses ? "the library's exception" : "an assertion that says what is not right",
+        issue.program->python);
   }
   if (!issue.program->source.empty()) {
-    text += fmt::format("## Program\n\n`{} && ./case` prints what is not right, and ends with 1.\n\n```cpp\n{}```\n\n",
-                        issue.program->build, issue.program->source);
+    text += fmt::format("## Program\n\n`{} && ./case` prints {}.\n\n```cpp\n{}```\n\n", issue.program->build,
+                        refuses ? "why the library refuses, and ends with 2" : "what is not right, and ends with 1",
+                        issue.program->source);
   }
   return text;
 }
@@ -210,6 +227,9 @@ std::string since(const Issue& issue) {
   for (const FurtherAttempt& release : issue.releases) {
     if (before != nullptr && is_right(before->verdict) && is_failure(release.verdict.kind)) {
       text += fmt::format("Right in `{}`, and not in `{}`.\n\n", before->backend, release.backend);
+    }
+    if (before != nullptr && is_failure(before->verdict.kind) && is_right(release.verdict)) {
+      text += fmt::format("Right again in `{}`.\n\n", release.backend);
     }
     before = &release;
   }

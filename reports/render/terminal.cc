@@ -168,9 +168,10 @@ std::vector<Fact> facts_of(const Finding& finding) {
   if (finding.shrinking) facts.push_back({"shrunk", shrinking_text(*finding.shrinking)});
   if (!finding.history.empty()) facts.push_back({"since", fmt::format("{}", fmt::join(finding.history, "; "))});
   if (!finding.replay.empty()) facts.push_back({"replay", shown_command(finding.replay)});
-  if (!finding.line.empty()) {
-    const std::string command =
-        fmt::format("qconform run --case {} --backend {}", copied_word(finding.line), copied_word(finding.backend));
+  const std::size_t options = finding.replay.find(" --backend ");
+  const bool is_of_one_case = finding.replay.find(" --relation ") == std::string::npos;
+  if (!finding.line.empty() && options != std::string::npos && is_of_one_case) {
+    const std::string command = "qconform run --case " + copied_word(finding.line) + finding.replay.substr(options);
     facts.push_back({"vary", shown_command(command)});
   }
   return facts;

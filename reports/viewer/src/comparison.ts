@@ -44,6 +44,12 @@ export function gateVerdict(gate: Gate): HTMLElement {
   return h(`strong.${gate.passes ? "good" : "bad"}`, {}, `${gate.passes ? "✓ nothing got worse" : "✗ got worse"}${effects.length > 0 ? `: ${effects.join(", ")}` : ""}`);
 }
 
+/** "1 new cause, 17 met again, 3 not met" */
+export function newsOf(gate: Gate): string {
+  const of = (state: ComparedCause["state"]) => gate.causes.filter((cause) => cause.state === state).length;
+  return `${counted(of("new"), "new cause")}, ${count(of("stayed"))} met again, ${count(of("gone"))} not met`;
+}
+
 function links(ids: string[]): Child {
   return ids.map((id, position) => [position > 0 ? ", " : "", h("a", { href: `#${id}` }, id)]);
 }
@@ -68,8 +74,16 @@ const STATES: [ComparedCause["state"], string, string][] = [
   ["not-tested", "Not tested any more", "The baseline has it; the new report asks that backend for no case of the operator."],
 ];
 
-function causes(gate: Gate): Child {
-  return STATES.map(([state, title, note]) => {
+// Campaigns draw other cases each time.
+const OF_CAMPAIGNS: typeof STATES = [
+  ["new", "New", "No campaign before has such a finding."],
+  ["gone", "Not met", "A campaign before has it. It may be rare."],
+  ["stayed", "Met again", "A campaign before has it, too."],
+  ["not-tested", "Not tested any more", "A campaign before has it; this one asks that backend for no case of the operator."],
+];
+
+function causes(gate: Gate, states: typeof STATES): Child {
+  return states.map(([state, title, note]) => {
     const list = gate.causes.filter((cause) => cause.state === state);
     if (list.length === 0) return h("h3", {}, `${title}: none`);
     const heads = ["Cause", "Finding", "Backend", "Operator", numberHead("Before"), numberHead("Now")];
@@ -90,7 +104,7 @@ function changeRow(change: Change): HTMLElement {
   );
 }
 
-export function comparison(gate: Gate | null): HTMLElement | null {
+export function comparison(gate: Gate | null, isCampaign: boolean): HTMLElement | null {
   if (gate === null) return null;
   const { baseline } = gate;
   const day = (started: string) => started.replace("T", " ").replace("Z", " UTC");
@@ -100,9 +114,11 @@ export function comparison(gate: Gate | null): HTMLElement | null {
   return section(
     "compared",
     "Changes",
-    h("p", {}, gateVerdict(gate), h("span.note", {}, ` against ${baseline.file}${baseline.judged_commit ? ` of your commit ${baseline.judged_commit}` : ""}, judged by qconform ${baseline.version} (${baseline.commit}) at ${day(baseline.started)}, which ${baseline.conforms ? "conforms" : "does not conform"}. ${counts}`)),
-    causes(gate),
-    h("h3", {}, `What the gate counts: ${gate.changes.length === 0 ? "nothing changed" : counted(gate.changes.length, "change")}`),
-    gate.changes.length > 0 ? comparisonTable("What the gate counts", ["Effect", "Change", "Of", "What", "Finding"], gate.changes, changeRow) : null,
+    isCampaign
+      ? h("p", {}, h("strong", {}, newsOf(gate)), h("span.note", {}, ` since the campaign at ${day(baseline.started)}, judged by qconform ${baseline.version} (${baseline.commit}).`))
+      : h("p", {}, gateVerdict(gate), h("span.note", {}, ` against ${baseline.file}${baseline.judged_commit ? ` of your commit ${baseline.judged_commit}` : ""}, judged by qconform ${baseline.version} (${baseline.commit}) at ${day(baseline.started)}, which ${baseline.conforms ? "conforms" : "does not conform"}. ${counts}`)),
+    causes(gate, isCampaign ? OF_CAMPAIGNS : STATES),
+    isCampaign ? null : h("h3", {}, `What the gate counts: ${gate.changes.length === 0 ? "nothing changed" : counted(gate.changes.length, "change")}`),
+    !isCampaign && gate.changes.length > 0 ? comparisonTable("What the gate counts", ["Effect", "Change", "Of", "What", "Finding"], gate.changes, changeRow) : null,
   );
 }

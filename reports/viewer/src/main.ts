@@ -45,7 +45,7 @@ async function start(): Promise<void> {
   const changes = changesOf(gate);
   document.title = `qconform: ${headline(report).slice(2)}, ${report.environment.started.slice(0, 10)}`;
   const [list, openFinding] = findings(report, changes);
-  const parts = [summary(report, gate, changes), comparison(gate), layers(report), campaign(report), list, verdicts(report), matrix(releases ?? null), coverage(report), errors(report), cases(report), speed(bench), machine(report)];
+  const parts = [summary(report, gate, changes), comparison(gate, report.campaign !== undefined), layers(report), campaign(report), list, verdicts(report), matrix(releases ?? null), coverage(report), errors(report), cases(report), speed(bench), machine(report)];
   const sections = parts.filter((part): part is HTMLElement => part !== null);
   document.body.replaceChildren(links(sections), head(report), h("main", {}, sections));
   follow((target) => {

@@ -1,5 +1,5 @@
 // The first screen: the conclusion, the first finding with its picture, all causes and backends, and how sure that is.
-import { changeOf, gateVerdict, type Changes } from "./comparison";
+import { changeOf, gateVerdict, newsOf, type Changes } from "./comparison";
 import { commandLine } from "./copy";
 import { h, type Child } from "./dom";
 import { conclusions, glance } from "./finding";
@@ -143,7 +143,7 @@ export function summary(report: Report, gate: Gate | null, changes: Changes): HT
     "section.summary",
     { id: "summary", "aria-labelledby": "summary-title" },
     h("h2.unseen", { id: "summary-title" }, "Summary"),
-    gate && h("p.since", {}, "Since the baseline: ", gateVerdict(gate), " ", h("a", { href: "#compared" }, "what changed")),
+    gate && h("p.since", {}, report.campaign ? ["Since the campaign before: ", h("strong", {}, newsOf(gate))] : ["Since the baseline: ", gateVerdict(gate)], " ", h("a", { href: "#compared" }, "what changed")),
     causes[0] && lead(causes[0], changes),
     h(
       "div.blocks",
