@@ -50,7 +50,7 @@ std::string nodes_text(const Counts& nodes) {
 // The nodes that the switched off parts take out of the example, and those that they put there.
 std::string rewriting_text(const Diagnosis& diagnosis) {
   if (diagnosis.went.empty() && diagnosis.came.empty()) return "";
-  return fmt::format("without these settings {} in the place of {}", nodes_text(diagnosis.came),
+  return fmt::format("without these settings the library computes {} in the place of {}", nodes_text(diagnosis.came),
                      nodes_text(diagnosis.went));
 }
 

@@ -61,6 +61,8 @@ export function conclusions(finding: Finding, beside: Child): HTMLElement {
   const { diagnosis } = finding;
   const stages = [...new Set(diagnosis?.defects.map((defect) => defect.stages))].join(", ");
   const avoided = [...new Set(diagnosis?.defects.flatMap((defect) => defect.avoided_by ?? []))];
+  const cure = diagnosis?.cured_by;
+  const toDo: Child = stages || avoided.length > 0 ? [stages ? ["look at ", h("strong", {}, stages)] : null, avoided.map((option) => [stages ? "; " : "", h("code", {}, option), " switches it off"])] : cure ? ["set ", h("code", {}, `@${cure}`), ": each of these cases that was tried is right with it"] : finding.replay ? "replay the smallest case" : null;
   return h(
     "div.conclusions",
     {},
@@ -69,8 +71,8 @@ export function conclusions(finding: Finding, beside: Child): HTMLElement {
       ["what", [worst(finding), h("span.note", {}, `; ${counted(finding.cases, "case")} of ${finding.operator} on ${finding.backend}`)]],
       ["when", diagnosis ? region(diagnosis) : null],
       ["where", diagnosis ? place(diagnosis) : null],
-      ["why", diagnosis?.where ? defects(diagnosis) : null],
-      ["do", stages || avoided.length > 0 ? [stages ? ["look at ", h("strong", {}, stages)] : null, avoided.map((option) => [stages ? "; " : "", h("code", {}, option), " switches it off"])] : finding.replay ? "replay the smallest case" : null],
+      ["why", diagnosis?.where ? (cure && diagnosis.defects.length === 0 ? rewriting(diagnosis) : defects(diagnosis)) : null],
+      ["do", toDo],
     ]),
     finding.replay && commandLine(finding.replay, `the replay line of ${finding.id}`),
   );
@@ -113,7 +115,7 @@ function nodes(counts: Record<string, number> | undefined): string {
 // The nodes that the switched off parts take out of the example, and those that they put there.
 function rewriting(diagnosis: Diagnosis): string | null {
   if (!diagnosis.came && !diagnosis.went) return null;
-  return `without these settings ${nodes(diagnosis.came)} in the place of ${nodes(diagnosis.went)}`;
+  return `without these settings the library computes ${nodes(diagnosis.came)} in the place of ${nodes(diagnosis.went)}`;
 }
 
 function story(finding: Finding): HTMLElement {
