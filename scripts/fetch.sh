@@ -56,3 +56,12 @@ CONFIGURATION
   [[ ! -f $sources ]] || printf '%s\n' "Dir::Etc::sourcelist \"$sources\";" 'Dir::Etc::sourceparts "/dev/null";' >>"$folder/apt.conf"
   log=$(apt-get -qq -c "$folder/apt.conf" update 2>&1 </dev/null) || { echo "$log" >&2; fail "apt-get cannot read the packages of ${3:-the system}, see above"; }
 }
+
+# relative_links FOLDER: makes absolute links relative in a system that is unpacked in FOLDER: they would lead out of it.
+relative_links() {
+  local link target
+  while IFS= read -r -d '' link; do
+    target=$(readlink "$link")
+    if [[ -e $1$target ]]; then ln -sfn "$(realpath --relative-to="$(dirname "$link")" "$1$target")" "$link"; fi
+  done < <(find "$1" -type l -lname '/*' -print0)
+}

@@ -33,10 +33,6 @@ foreach(row RANGE ${last_kernel})
   target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0>)
   # GCC 12 takes the undefined operands inside its own AVX-512 intrinsics for mistakes (GCC bug 105593).
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  # zig takes -march for the name of a processor.
-  if(DEFINED ENV{QCONFORM_ZIG})
-    list(TRANSFORM flags REPLACE "^-march=armv8(\\.2)?-a" "-mcpu=generic")
-  endif()
   target_compile_options(${target} PRIVATE ${flags}
     $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
   qconform_instrument_for_fuzzing(${target} ARITHMETIC)
