@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -23,17 +22,11 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/number.h"
 #include "harness/base/process.h"
 
 namespace qconform {
 namespace {
-
-std::optional<int> number_of(std::string_view name) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
-  return number;
-}
 
 // Calls `each` with the entries of a folder of /proc that are numbers.
 template <typename Each>
@@ -41,7 +34,7 @@ void for_numbers_in(const std::string& path, Each each) {
   DIR* folder = opendir(path.c_str());
   if (folder == nullptr) return;
   while (const dirent* entry = readdir(folder)) {
-    if (const auto number = number_of(entry->d_name)) each(*number);
+    if (const auto number = number_in<int>(entry->d_name)) each(*number);
   }
   (void)closedir(folder);
 }
@@ -60,7 +53,7 @@ std::vector<std::string> status_words(const std::string& folder) {
 
 pid_t parent_of(pid_t process) {
   const std::vector<std::string> words = status_words("/proc/" + std::to_string(process));
-  return words.size() < 2 ? 0 : number_of(words[1]).value_or(0);
+  return words.size() < 2 ? 0 : number_in<int>(words[1]).value_or(0);
 }
 
 // A list for each thread that makes them is at hand in most systems; in others all processes are asked for their

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "harness/backends/select.h"
 #include "harness/base/bytes.h"
 #include "harness/base/file.h"
+#include "harness/base/number.h"
 #include "harness/cli/arguments.h"
 #include "harness/core/version.h"
 #include "harness/suites/select.h"
@@ -267,13 +267,6 @@ using campaign::Shard;
 
 constexpr std::uint64_t kMostShards = 10000;
 
-std::optional<std::uint64_t> number_in(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 const char* environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
@@ -284,7 +277,7 @@ Result<std::uint64_t> number_of(const char* name, std::optional<std::uint64_t> o
   const char* text = environment_variable(name);
   if (text == nullptr && otherwise) return *otherwise;
   if (text == nullptr) return fail(name, "is not set, expected a number");
-  if (const auto number = number_in(text)) return *number;
+  if (const auto number = number_in<std::uint64_t>(text)) return *number;
   return fail(name, fmt::format("expected a number, got \"{}\"", text));
 }
 
@@ -295,8 +288,9 @@ Result<Shard> checked(const std::string& field, std::uint64_t number, std::uint6
 
 Result<Shard> named_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
-  const auto number = number_in(std::string_view(text).substr(0, slash));
-  const auto of = slash == std::string::npos ? std::nullopt : number_in(std::string_view(text).substr(slash + 1));
+  const auto number = number_in<std::uint64_t>(std::string_view(text).substr(0, slash));
+  const auto of =
+      slash == std::string::npos ? std::nullopt : number_in<std::uint64_t>(std::string_view(text).substr(slash + 1));
   if (!number || !of) return fail("--shard", fmt::format("expected I/N, such as 3/16, got \"{}\"", text));
   return checked("--shard", *number, *of);
 }

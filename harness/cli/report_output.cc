@@ -315,7 +315,7 @@ void notify(const std::string& command, const fs::path& mail, const fs::path& js
   const std::string whole = fmt::format("{{ {}\n}} < {}", command, shell_word(mail.string()));
   auto started = ChildProcess::start(whole, ChildProcess::Output::logged,
                                      {{"QCONFORM_SUBJECT", subject}, {"QCONFORM_SUMMARY", json.string()}});
-  if (!started) return say(stderr, "qconform: --notify: {}\n", shown(started.error().text()));
+  if (!started) return say(stderr, "qconform: --notify: {}\n", shown(started.error().message));
   ChildProcess& child = **started;
   const auto end = std::chrono::steady_clock::now() + kPatience;
   std::string_view nothing;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "harness/backends/specification.h"
 #include "harness/base/bytes.h"
+#include "harness/base/number.h"
 #include "harness/engine/environment.h"
 #include "harness/model/defects/diagnosed_case.h"
 #include "harness/model/judge/judge.h"
@@ -25,13 +25,6 @@ std::string_view next_part(std::string_view& version) {
   const std::string_view part(begin, end);
   version = std::string_view(end, version.end());
   return part;
-}
-
-std::optional<std::uint64_t> number(std::string_view part) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-  if (error != std::errc() || end != part.data() + part.size()) return std::nullopt;
-  return value;
 }
 
 bool is_pinned(const std::vector<WaivedCase>& cases, const Case& test_case, const Outcome& outcome) {
@@ -153,8 +146,8 @@ int compare_versions(std::string_view a, std::string_view b) {
     const std::string_view part_a = next_part(a);
     const std::string_view part_b = next_part(b);
     if (part_a.empty() && part_b.empty()) return 0;
-    const auto number_a = number(part_a);
-    const auto number_b = number(part_b);
+    const auto number_a = number_in<std::uint64_t>(part_a);
+    const auto number_b = number_in<std::uint64_t>(part_b);
     if (number_a && number_b) {
       if (*number_a != *number_b) return *number_a < *number_b ? -1 : 1;
     } else if (part_a != part_b) {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "harness/base/number.h"
 #include "harness/base/rng.h"
 #include "harness/base/text.h"
 #include "harness/forms/json/case_json.h"
@@ -26,14 +26,6 @@ constexpr std::uint32_t kMostLineElements = 1U << 16;
 
 tl::unexpected<Error> wrong(std::string_view word, std::string_view why) {
   return fail("--case", fmt::format("\"{}\": {}", word, why));
-}
-
-template <typename T>
-std::optional<T> number_in(std::string_view text) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::optional<ElementType> type_named(std::string_view name) {

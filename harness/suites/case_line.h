@@ -29,7 +29,7 @@ namespace qconform {
 [[nodiscard]] std::optional<std::string> line_of(const Case& test_case);
 inline constexpr std::size_t kMostLineBytes = 240;
 
-/// What a suite's name begins with that is such a line: "case:QuantizeLinear x=1.5 y_scale=1".
+/// The name of a suite that is such a line begins with this: "case:QuantizeLinear x=1.5 y_scale=1".
 inline constexpr std::string_view kLinePrefix = "case:";
 
 }  // namespace qconform

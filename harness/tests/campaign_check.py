@@ -229,7 +229,7 @@ def check_faults(program, folder, _):
     page = out / "report.html"  # a build without Node.js makes none
     require(not page.exists() or '"state":"new"' in documents_of(page), "no news on the page")
     mail = (out / "summary.txt").read_text(encoding="utf-8")
-    require(mail.startswith("Subject: qconform: pad-raw-zero does not conform: 2 new causes, 0 met again") and "F1 pad-raw-zero" in mail, f"no news in the mail: {mail}")
+    require(mail.startswith("Subject: qconform: does not conform: pad-raw-zero; 2 new causes, 0 met again") and "F1 pad-raw-zero" in mail, f"no news in the mail: {mail}")
     output = program.run(1, *fuzz(out, 1024))
     require("0 new causes, 2 met again" in output, f"old news: {output}")
     require("new cause" not in program.run(1, *fuzz(out, 512, 2, "--compare", "none")), "news without a comparison")

@@ -132,14 +132,14 @@ struct GateResult {
 /// For the terminal: the verdict, then a line for each change, the worst first.
 [[nodiscard]] std::string to_text(const GateResult& comparison, const report::Painter& paint);
 
-// What is new in a campaign since those before it. They drew other cases: a cause that was not met may be rare.
+// News of a campaign: it and those before it drew other cases, so that a cause which it did not meet may be rare.
 
 /// A campaign and the report before it; a first campaign, under "", is held against nothing.
 [[nodiscard]] Result<GateResult> compare_campaign(std::optional<ReportSide> before, ReportSide current);
 /// For the terminal: how many causes are new, were met again, or were not met, then a line for each new one. Waived
 /// ones are left out.
 [[nodiscard]] std::string news_text(const GateResult& comparison, const report::Painter& paint);
-/// In one line, without waived causes: "onnxruntime@all does not conform: 1 new cause, 17 met again, 3 not met".
+/// In one line, without waived causes: "does not conform: onnxruntime@all; 1 new cause, 17 met again, 3 not met".
 [[nodiscard]] std::string subject_of(const GateResult& comparison);
 /// The campaign as a mail without addresses: a line "Subject: ", an empty line, conclusions, new causes with what is
 /// known of them, the others in a line each.

@@ -85,6 +85,7 @@ GateResult night(int hour, const std::vector<std::string>& signatures, const Gat
   Report report = report_of({"mine"}, std::move(findings));
   report.environment.started = "2026-11-2" + std::to_string(hour) + "T21:00:00Z";
   report.campaign.emplace();
+  report.backends[0].operators["QLinearConv"].verdicts[static_cast<std::size_t>(VerdictKind::wrong)] = 3;
   auto known = before == nullptr ? std::optional<ReportSide>() : before->current;
   if (known) {
     for (const ComparedCause& cause : before->causes) known->report.campaign->causes.push_back(cause.known);
@@ -98,9 +99,9 @@ TEST(Nights, RememberWhenACauseWasMet) {
   const GateResult first = night(1, {"half-away", "axis-ignored"}, nullptr);
   const GateResult second = night(2, {"half-away"}, &first);
   const GateResult third = night(3, {"pad-raw-zero", "axis-ignored"}, &second);
-  EXPECT_EQ(subject_of(first), "mine conforms: 2 new causes");
-  EXPECT_EQ(subject_of(second), "mine conforms: 0 new causes, 1 met again, 1 not met");
-  EXPECT_EQ(subject_of(third), "mine conforms: 1 new cause, 1 met again, 1 not met");
+  EXPECT_EQ(subject_of(first), "does not conform: mine; 2 new causes");
+  EXPECT_EQ(subject_of(second), "does not conform: mine; 0 new causes, 1 met again, 1 not met");
+  EXPECT_EQ(subject_of(third), "does not conform: mine; 1 new cause, 1 met again, 1 not met");
   ASSERT_EQ(third.causes.size(), 3U);
   EXPECT_EQ(third.causes[0].known.signature, "pad-raw-zero");
   EXPECT_EQ(third.causes[1].state, CauseState::stayed) << "a night without it lies between";
@@ -109,7 +110,8 @@ TEST(Nights, RememberWhenACauseWasMet) {
   EXPECT_EQ(third.causes[2].state, CauseState::gone);
   EXPECT_EQ(third.causes[2].known.last_seen, "2026-11-22T21:00:00Z");
   const std::string mail = to_mail(third);
-  EXPECT_THAT(mail, ::testing::StartsWith("Subject: qconform: mine conforms: 1 new cause, 1 met again, 1 not met\n\n"));
+  EXPECT_THAT(mail, ::testing::StartsWith(
+                        "Subject: qconform: does not conform: mine; 1 new cause, 1 met again, 1 not met\n\n"));
   EXPECT_THAT(mail, ::testing::HasSubstr("New since 2026-11-22T21:00:00Z\nF1 mine QLinearConv: wrong"));
   EXPECT_THAT(mail, ::testing::ContainsRegex("Not met\nmine QLinearConv: .*last seen 2026-11-22T21:00:00Z"));
 }

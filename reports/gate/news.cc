@@ -1,4 +1,4 @@
-// What is new in a campaign since those before it, for the terminal and a mail.
+// Tells what is new in a campaign since those before it, for the terminal and a mail.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::string row_of(const ComparedCause& cause) {
                      shown(cause.known.text));
 }
 
-// What one has to know to go on from a mail.
+// Returns the facts of a cause that one needs to go on from a mail.
 std::string facts_text(const ComparedCause& cause, const Report& report) {
   constexpr std::array<std::string_view, 8> kTold{"why",   "cured", "rewrites", "avoid",
                                                   "since", "what",  "place",    "replay"};
@@ -120,15 +120,13 @@ std::string subject_of(const GateResult& comparison) {
   std::string names;
   std::size_t count = 0;
   for (const BackendResult& backend : report.backends) {
-    if (backend.conforms() != report.conforms()) continue;  // those that decided
+    if (backend.conclusion() != report.conclusion()) continue;  // those that decided
     names += (count++ == 0 ? "" : ", ") + shown(backend.info.name);
   }
   constexpr std::size_t kMostBytes = 60;
   if (names.size() > kMostBytes) names = report::plural(count, "backend");
-  const char* const verdict =
-      report.conforms() ? (count > 1 ? "conform" : "conforms") : (count > 1 ? "do not conform" : "does not conform");
-  return fmt::format("{} {}{}: {}", names, verdict, report.stopped.empty() ? "" : " (stopped early)",
-                     counts_of(comparison));
+  return fmt::format("{}{}{}{}; {}", name_of(report.conclusion()), names.empty() ? "" : ": ", names,
+                     report.stopped.empty() ? "" : ", stopped early", counts_of(comparison));
 }
 
 std::string to_mail(const GateResult& comparison) {

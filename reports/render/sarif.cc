@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "harness/backends/specification.h"
 #include "harness/base/bytes.h"
+#include "harness/base/number.h"
 #include "harness/base/text.h"
 #include "harness/forms/json/json_text.h"
 #include "reports/render/forms.h"
@@ -120,12 +120,8 @@ Json result_of(const Finding& finding, const Report& report, const SarifOptions&
 SourcePlace source_place(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return {std::string(text)};
-  std::uint64_t line = 0;
-  const std::string_view number = text.substr(colon + 1);
-  const bool is_number =
-      std::from_chars(number.data(), number.data() + number.size(), line).ptr == number.data() + number.size();
-  return is_number && line > 0 ? SourcePlace{std::string(text.substr(0, colon)), line, line}
-                               : SourcePlace{std::string(text)};
+  const std::uint64_t line = number_in<std::uint64_t>(text.substr(colon + 1)).value_or(0);
+  return line > 0 ? SourcePlace{std::string(text.substr(0, colon)), line, line} : SourcePlace{std::string(text)};
 }
 
 SourcePlace source_place(const Finding& finding, std::string_view otherwise) {

@@ -17,7 +17,7 @@ constexpr double kSecondsInAll = 30;
 constexpr double kSeconds = 2;  // of explaining, and of shrinking
 constexpr std::uint64_t kShrinkingRuns = 400;
 
-// What tells lines apart are cases near the failing one, some of which pass: shrinking and explaining make them.
+// Cases near the failing one tell lines apart, since some of them pass: shrinking and explaining make them.
 std::optional<Suspects> suspects_of(const Finding& finding, Backend& backend, const Policy& policy) {
   CodeSpectra spectra(backend, policy);
   const shrink::Runner runner = spectra.watching(shrink::in_process(backend));

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/number.h"
 #include "harness/base/text.h"
 #include "harness/model/draws/draws.h"
 #include "harness/operators/convolution/convolution.h"
@@ -276,10 +276,8 @@ namespace {
 constexpr std::int64_t kLargest = 1 << 20;
 
 std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kLargest) return std::nullopt;
-  return value;
+  const auto value = number_in<std::int64_t>(text);
+  return value && *value >= 1 && *value <= kLargest ? value : std::nullopt;
 }
 
 // "3x5": nothing where a part is no number.
@@ -406,10 +404,9 @@ std::optional<std::vector<std::pair<std::string, std::int64_t>>> parts_of(std::s
     const std::size_t digits = text.find_first_of("0123456789");
     if (digits == 0 || digits > 2) return std::nullopt;
     const std::size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
-    std::int64_t value = 0;
-    const auto read = std::from_chars(text.data() + digits, text.data() + end, value);
-    if (read.ec != std::errc() || value > kLargest) return std::nullopt;
-    parts.emplace_back(text.substr(0, digits), value);
+    const auto value = digits < end ? number_in<std::int64_t>(text.substr(digits, end - digits)) : std::nullopt;
+    if (!value || *value > kLargest) return std::nullopt;
+    parts.emplace_back(text.substr(0, digits), *value);
     text.remove_prefix(end);
   }
   return parts;
