@@ -31,6 +31,7 @@
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/shrink.h"
+#include "harness/model/operator.h"
 #include "harness/suites/cache.h"
 #include "harness/suites/case_line.h"
 #include "harness/suites/select.h"
@@ -527,6 +528,19 @@ void add_model_memory_option(CLI::App& command, std::uint64_t& mebibytes) {
       ->capture_default_str();
 }
 
+namespace {
+
+// Backends rightly refuse such a case, which may be a slip of whoever typed it.
+void note_if_out_of_contract(const std::string& line) {
+  const auto test_case = case_of_line(line);
+  if (!test_case) return;  // open_suite() says why
+  const Classification classified = classify(*test_case);
+  const auto& violation = classified.contract.violation;
+  if (violation) print_note(fmt::format("--case: a backend has to refuse this case: {}", violation->text()));
+}
+
+}  // namespace
+
 void add_suite_choice(CLI::App& command, SuitesOptions& options) {
   const CLI::Option* const suites =
       command.add_option("--suite", options.suites, "Suite of cases, may be repeated (see: qconform list suites)")
@@ -536,7 +550,10 @@ void add_suite_choice(CLI::App& command, SuitesOptions& options) {
       "--case",
       [&options, suites](const std::vector<std::string>& lines) {
         if (suites->count() == 0) options.suites.clear();
-        for (const std::string& line : lines) options.suites.push_back(std::string(kLinePrefix) + line);
+        for (const std::string& line : lines) {
+          options.suites.push_back(std::string(kLinePrefix) + line);
+          note_if_out_of_contract(line);
+        }
       },
       "A case in one line, may be repeated: \"QuantizeLinear x=1.5,2.5 y_scale=1 y_zero_point:int8=0\", \"QLinearConv "
       "ic64ih56oc64oh56kh3ph1 x:int8\" (docs/formats.md)");

@@ -38,6 +38,16 @@ TEST(Run, ExitsZeroWhenEverythingConforms) {
 
 // A kernel that is right in other terms than the default profile's is told so before anything else, and how to judge by
 // them.
+TEST(Run, SaysThatACaseInALineHasToBeRefused) {
+  const TemporaryFolder folder;
+  const auto run = [&](const std::string& line) {
+    return qconform("run --backend scalar --case '" + line + "' --out " + folder.path().string()).output;
+  };
+  EXPECT_THAT(run("QuantizeLinear x=1.5 y_scale=1"), Not(HasSubstr("has to refuse")));
+  EXPECT_THAT(run("QLinearConv ic4ih8oc4kh3ph1 w_scale=0.5,1"),
+              HasSubstr("--case: a backend has to refuse this case: w_scale: expected a scalar or shape [4]"));
+}
+
 TEST(Run, TellsInWhichArithmeticAllWrongValuesAreRight) {
   struct JudgingTerms {
     const char* defect;
